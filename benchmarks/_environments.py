@@ -1,0 +1,56 @@
+"""Virtual environments of peers: each has its own, made once under the cache directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import venv
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks._contest import Contestant, Settings
+
+
+class NotInstalledError(Exception):
+    """A peer could not be installed; the message is one line that says why."""
+
+
+def peer(settings: Settings, contestant: Contestant, *requirements: str) -> Contestant:
+    """Give a contestant an environment of its own, or skip it with the reason why it has none.
+
+    The first requirement is the peer itself, the others are what its contestant needs beside it.
+    """
+    try:
+        python = environment(settings.directory, contestant.name.lower(), requirements)
+    except NotInstalledError as error:
+        return replace(contestant, skipped=f"not installed: {error}")
+    return replace(contestant, python=python, packages=requirements[:1])
+
+
+def environment(directory: Path, name: str, requirements: tuple[str, ...]) -> Path:
+    """Return the interpreter of a peer's environment, made on first use.
+
+    A mark is written after the installation, so that one that was cut short is made again.
+    """
+    wanted = "\n".join(requirements)
+    key = hashlib.sha256(wanted.encode()).hexdigest()[:8]
+    root = directory / "environments" / f"{name}-{key}"
+    python = root / ("Scripts" if os.name == "nt" else "bin") / "python"
+    mark = root / "installed.txt"
+    if not mark.exists():
+        venv.create(root, clear=True, with_pip=True)
+        _install(python, requirements)
+        mark.write_text(wanted)
+    return python
+
+
+def _install(python: Path, requirements: tuple[str, ...]) -> None:
+    command = [str(python), "-m", "pip", "install", "--quiet", *requirements]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        raise NotInstalledError((lines or ["pip failed"])[0])

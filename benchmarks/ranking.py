@@ -1,0 +1,231 @@
+"""Ranked lists: four metrics at k from one lake, beside peers; several k; diversity; memory."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks import lakes
+from benchmarks._contest import (
+    Benchmark,
+    Contest,
+    Contestant,
+    Figures,
+    Goal,
+    Outcomes,
+    Settings,
+    Work,
+)
+from benchmarks._environments import peer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_OURS, _FIVE = "polarsfair, k=10", "polarsfair, five k"
+_USERS, _LENGTH, _ACTUAL = 100_000, 10, 1_000_000
+_LARGE_USERS, _LARGE_ACTUAL = 1_000_000, 5_000_000
+_PEERS = {"Jurity": 35.0, "RecTools": 2.5, "RePlay": 7.0}
+"""How many times faster than each peer the project wants to be."""
+
+
+def ours(lake: str, k: str) -> Work:
+    """Evaluate precision, recall, MAP and NDCG lazily, on the streaming engine."""
+    import polars as pl
+
+    import polarsfair as pf
+    from polarsfair import ranking
+
+    metrics = [ranking.precision, ranking.recall, ranking.map, ranking.ndcg]
+    asked = [int(one) for one in k.split()]
+
+    def work() -> Figures:
+        recs, actual = (pl.scan_parquet(f"{lake}/{side}") for side in ("recs", "actual"))
+        roles = {"actual": actual, "user": "user_id", "item": "item_id", "score": "score"}
+        cut = asked if len(asked) > 1 else asked[0]
+        values = pf.evaluate(recs, metrics, k=cut, **roles).collect(engine="streaming")
+        return values.tail(1).select(m.name for m in metrics).row(0, named=True)
+
+    return work
+
+
+def diversity(lake: str, repeats: str) -> Work:
+    """Take the mean distance of all pairs of lists, lazily, on the streaming engine."""
+    import polars as pl
+
+    from polarsfair import ranking
+
+    def work() -> Figures:
+        recs = pl.scan_parquet(f"{lake}/recs")
+        asked = recs.pipe(
+            ranking.inter_list_diversity, user="user_id", item="item_id", repeats=repeats
+        )
+        return asked.collect(engine="streaming").row(0, named=True)
+
+    return work
+
+
+def jurity(lake: str) -> Work:
+    """Jurity's CombinedMetrics of the four; frames read inside the clock, as ours are."""
+    frames, recommenders = map(import_module, ("pandas", "jurity.recommenders"))
+    names = ("Precision", "Recall", "MAP", "NDCG")
+
+    def work() -> Figures:
+        recs = frames.read_parquet(f"{lake}/recs").rename(columns={"score": "click"})
+        actual = frames.read_parquet(f"{lake}/actual").assign(click=1)
+        four = [
+            getattr(recommenders.RankingRecoMetrics, n)(click_column="click", k=10) for n in names
+        ]
+        found = recommenders.CombinedMetrics(*four).get_score(actual, recs)
+        return {name.partition("@")[0].lower(): value for name, value in found.items()}
+
+    return work
+
+
+def rectools(lake: str) -> Work:
+    """RecTools' calc_metrics; its ranks are given, so nobody ranks inside the clock."""
+    frames, metrics = map(import_module, ("pandas", "rectools.metrics"))
+    ranks = frames.read_parquet(f"{lake}/recs")
+    ranks["rank"] = ranks.groupby("user_id")["score"].rank("first", ascending=False).astype(int)
+    ranks.drop(columns="score").to_parquet(f"{lake}/ranks.parquet")
+    four = {
+        "rectools precision": metrics.Precision(k=10),
+        "recall": metrics.Recall(k=10),
+        "rectools map": metrics.MAP(k=10),
+        "rectools ndcg": metrics.NDCG(k=10),
+    }
+
+    def work() -> Figures:
+        recs = frames.read_parquet(f"{lake}/ranks.parquet")
+        actual = frames.read_parquet(f"{lake}/actual")
+        found = metrics.calc_metrics(four, recs, actual)
+        return {name: float(value) for name, value in found.items()}
+
+    return work
+
+
+def replay(lake: str) -> Work:
+    """RePlay's OfflineMetrics on Polars frames."""
+    pl, metrics = map(import_module, ("polars", "replay.metrics"))
+    names = ("Precision", "Recall", "MAP", "NDCG")
+    columns = {"query_column": "user_id", "item_column": "item_id", "rating_column": "score"}
+
+    def work() -> Figures:
+        recs, actual = (pl.read_parquet(f"{lake}/{side}/*.parquet") for side in ("recs", "actual"))
+        four = [getattr(metrics, name)(10) for name in names]
+        found = metrics.OfflineMetrics(four, **columns)(recs, actual)
+        return {f"replay {n.partition('@')[0].lower()}": float(v) for n, v in found.items()}
+
+    return work
+
+
+def lists_lake(path: str, users: int, length: int, actual: int, seed: int) -> Work:
+    """Write recommendations and interactions, both drawn from a skewed popularity, in parts."""
+    import numpy as np
+    import polars as pl
+
+    items, step = 20_000, 1_000_000 // length
+
+    def popular(draw: np.random.Generator, size: int) -> np.ndarray:
+        return (items * draw.random(size) ** 3).astype(np.int64)
+
+    def write() -> Figures:
+        for side in ("recs", "actual"):
+            (Path(path) / side).mkdir(parents=True)
+        for part, start in enumerate(range(0, users, step)):
+            people = np.arange(start, min(users, start + step))
+            draw = np.random.default_rng((seed, part))
+            first = draw.integers(0, items, len(people))
+            # A stride through the catalogue lists no item twice.
+            strides = (np.arange(length) ** 3 * 7)[None, :]
+            shown = ((first[:, None] + strides) % items) ** 3 // items**2
+            recs = pl.DataFrame({"user_id": people.repeat(length), "item_id": shown.ravel()})
+            recs = recs.with_columns(score=pl.Series(draw.random(recs.height))).unique(
+                ["user_id", "item_id"], keep="any"
+            )
+            recs.sample(fraction=1, shuffle=True, seed=seed).write_parquet(
+                Path(path) / "recs" / f"part-{part:05}.parquet"
+            )
+            size = actual * len(people) // users
+            bought = pl.DataFrame(
+                {"user_id": draw.choice(people, size), "item_id": popular(draw, size)}
+            ).unique()
+            bought.write_parquet(Path(path) / "actual" / f"part-{part:05}.parquet")
+        return {}
+
+    return write
+
+
+def _lake(settings: Settings, users: int, length: int, actual: int) -> str:
+    made = {"users": users, "length": length, "actual": actual, "seed": settings.seed}
+    return str(lakes.lake(settings.directory, lists_lake, **made))
+
+
+def _faster(name: str) -> Callable[[Outcomes], float]:
+    return lambda outcomes: outcomes[name].wall / outcomes[_OURS].wall
+
+
+def _quality(settings: Settings) -> Contest:
+    lake = _lake(settings, _USERS, _LENGTH, _ACTUAL)
+    contestants = [
+        Contestant(_OURS, ours, {"lake": lake, "k": "10"}),
+        Contestant(_FIVE, ours, {"lake": lake, "k": "1 3 5 7 10"}),
+    ]
+    goals = [Goal("CPU of five k over one", lambda o: o[_FIVE].cpu / o[_OURS].cpu, 1.2)]
+    if settings.peers:
+        where = {"lake": lake}
+        contestants += [
+            peer(settings, Contestant("Jurity", jurity, where), "jurity", "pandas<3", "pyarrow"),
+            peer(settings, Contestant("RecTools", rectools, where), "rectools", "pyarrow<22"),
+            peer(settings, Contestant("RePlay", replay, where), "replay-rec", "polars", "pyarrow"),
+        ]
+        goals += [
+            Goal(f"faster than {name}", _faster(name), limit, sense="at least")
+            for name, limit in _PEERS.items()
+        ]
+    title = f"lists, {_USERS:,} users x {_LENGTH} recommendations, {_ACTUAL:,} interactions"
+    return Contest(title, tuple(contestants), baseline=_OURS, goals=tuple(goals))
+
+
+def _memory(settings: Settings, rows: int) -> Contest:
+    length = max(1, rows // _LARGE_USERS)
+    lake = _lake(settings, _LARGE_USERS, length, _LARGE_ACTUAL)
+    return Contest(
+        f"lists, {rows:,} recommendations of a million users, {_LARGE_ACTUAL:,} interactions",
+        (Contestant(_OURS, ours, {"lake": lake, "k": "10"}),),
+        baseline=_OURS,
+        goals=(Goal("peak memory", lambda o: o[_OURS].peak / 1e6, 1000, "MB"),),
+    )
+
+
+def _diversity(settings: Settings) -> Contest:
+    """Ten million recommendations; looking for repeated ones is most of the work."""
+    lake = _lake(settings, _LARGE_USERS, _LENGTH, _LARGE_ACTUAL)
+    once, trusting = "polarsfair", 'polarsfair, repeats="none"'
+    return Contest(
+        f"inter-list diversity, {_LARGE_USERS:,} users x {_LENGTH} recommendations",
+        (
+            Contestant(once, diversity, {"lake": lake, "repeats": "once"}),
+            Contestant(trusting, diversity, {"lake": lake, "repeats": "none"}),
+        ),
+        baseline=once,
+        goals=(
+            Goal("wall time", lambda o: o[once].wall, 3, "s"),
+            Goal("wall time without looking for repeats", lambda o: o[trusting].wall, 3, "s"),
+        ),
+    )
+
+
+def contests(settings: Settings) -> list[Contest]:
+    """Return the contests of quality and diversity, and one of memory per number of rows."""
+    large = [_memory(settings, rows) for rows in settings.rows]
+    return [_quality(settings), _diversity(settings), *large]
+
+
+BENCHMARK = Benchmark(
+    "ranking",
+    "precision, recall, MAP and NDCG of ranked lists from Parquet",
+    contests,
+    rows=(60_000_000,),
+    peers=True,
+)

@@ -1,0 +1,54 @@
+"""Fairness, ranking and clustering metrics as lazy Polars expression graphs.
+
+A metric is a formula over a small table: rows are counted once, by a tally, and every metric is
+read off the table. See `evaluate`, `measure` and `catalog`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from polarsfair._by_group import by_group
+from polarsfair._catalog import FAMILIES, catalog, metrics
+from polarsfair._compare import OVERALL, REST, difference, group_max, group_min, ratio
+from polarsfair._core import Metric, Tally, evaluate, measure
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from polarsfair import clustering, fairness, ranking
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "OVERALL",
+    "REST",
+    "Metric",
+    "Tally",
+    "by_group",
+    "catalog",
+    "clustering",
+    "difference",
+    "evaluate",
+    "fairness",
+    "group_max",
+    "group_min",
+    "measure",
+    "metrics",
+    "ranking",
+    "ratio",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a family when it is first asked for: building all formulas takes a while."""
+    if name in FAMILIES:
+        return importlib.import_module(f"polarsfair.{name}")
+    msg = f"module 'polarsfair' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    """List the families too, imported or not."""
+    return sorted({*globals(), *FAMILIES})

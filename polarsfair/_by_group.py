@@ -1,0 +1,185 @@
+"""The long frame: every group, its value, and how it differs from the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import polars as pl
+
+from polarsfair._checks import check_class
+from polarsfair._compare import (
+    GROUP,
+    REFERENCE,
+    Everyone,
+    check_reference,
+    with_reference,
+)
+from polarsfair._core import Metric, inner_names, prepare, read
+from polarsfair._formula import clean, quotient
+from polarsfair._frames import collect, is_lazy
+
+if TYPE_CHECKING:
+    from polarsfair._frames import EagerFrame, IntoFrame, IntoGroup, IntoSlices
+
+_COLUMNS = ("metric", "n", "value", "ref", "difference", "ratio")
+
+
+@overload
+def by_group(
+    frame: pl.LazyFrame,
+    metrics: Metric | Sequence[Metric],
+    *,
+    group: IntoGroup,
+    ref: Any = ...,
+    by: IntoSlices | None = ...,
+    **keywords: Any,
+) -> pl.LazyFrame: ...
+@overload
+def by_group(
+    frame: EagerFrame,
+    metrics: Metric | Sequence[Metric],
+    *,
+    group: IntoGroup,
+    ref: Any = ...,
+    by: IntoSlices | None = ...,
+    **keywords: Any,
+) -> pl.DataFrame: ...
+def by_group(
+    frame: IntoFrame,
+    metrics: Metric | Sequence[Metric],
+    *,
+    group: IntoGroup,
+    ref: Any = None,
+    by: IntoSlices | None = None,
+    **keywords: Any,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Give every group's value of every rate, and how it compares with a reference.
+
+    Parameters
+    ----------
+    frame
+        Eager, lazy, or anything with the Arrow C stream interface.
+    metrics
+        Rates of any family that read the same table.
+    group
+        Column, expression, or several of them (their intersection); or a mapping from classes to
+        the columns of their probabilities.
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``. Without it ``difference`` and ``ratio`` are null.
+    by
+        Slices.
+    **keywords
+        Further roles and options, as in `evaluate`.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        The slices, ``group``, ``metric``, ``n`` (rows that the rate could use), ``value``,
+        ``ref``, ``difference`` and ``ratio``, sorted by slice, group and metric. Unknown groups
+        are shown and compared with nothing.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polarsfair as pf
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M", None], "hired": [0, 1, 1, 1, 0]})
+    >>> pf.by_group(df, fairness.selection_rate, group="sex", pred="hired", ref="M")
+    shape: (3, 7)
+    ┌───────┬────────────────┬─────┬───────┬──────┬────────────┬───────┐
+    │ group ┆ metric         ┆ n   ┆ value ┆ ref  ┆ difference ┆ ratio │
+    │ ---   ┆ ---            ┆ --- ┆ ---   ┆ ---  ┆ ---        ┆ ---   │
+    │ str   ┆ str            ┆ i64 ┆ f64   ┆ str  ┆ f64        ┆ f64   │
+    ╞═══════╪════════════════╪═════╪═══════╪══════╪════════════╪═══════╡
+    │ null  ┆ selection_rate ┆ 1   ┆ 0.0   ┆ null ┆ null       ┆ null  │
+    │ F     ┆ selection_rate ┆ 2   ┆ 0.5   ┆ M    ┆ -0.5       ┆ 0.5   │
+    │ M     ┆ selection_rate ┆ 2   ┆ 1.0   ┆ M    ┆ 0.0        ┆ 1.0   │
+    └───────┴────────────────┴─────┴───────┴──────┴────────────┴───────┘
+    """
+    check_class(ref, group)
+    request = prepare(frame, metrics, by, {**keywords, "group": group})
+    _check(request.metrics, request.slices)
+    inner = inner_names(request.slices)
+    table, slices = request.table.rename(inner), list(inner.values())
+    keys = [*slices, *request.metrics[0].result_keys()]
+    dtype = table.collect_schema()[GROUP]
+    lines = read(table, request.metrics, [*slices, GROUP])
+    if ref is not None:
+        if not isinstance(ref, Everyone):
+            check_reference(ref, dtype)
+        lines = with_reference(lines, table, request.metrics, slices, ref)
+    sizes = _sizes(table, request.metrics, [*slices, GROUP])
+    lines = lines.join(sizes, on=[*slices, GROUP], how="left", nulls_equal=True).cache()
+    result = pl.concat(
+        _long(lines, metric, [*slices, GROUP, *keys[len(slices) :]], ref, dtype)
+        for metric in request.metrics
+    )
+    result = result.sort(*slices, GROUP, "metric", *keys[len(slices) :])
+    result = result.rename({name: shown for shown, name in inner.items()})
+    return result if is_lazy(frame, *request.given.values()) else collect(result, frame)
+
+
+def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
+    names = [metric.name for metric in metrics]
+    for metric in metrics:
+        if names.count(metric.name) > 1:
+            msg = f'two metrics are called {metric.name!r}: rename one with `.alias("...")`'
+            raise ValueError(msg)
+        if metric.bases or GROUP in metric.result_keys():
+            msg = f"`{metric.name}` compares groups already: give `by_group` rates, such as `f1`"
+            raise ValueError(msg)
+    for name in slices:
+        if name in _COLUMNS:
+            msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
+            raise ValueError(msg)
+
+
+def _sizes(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+    """Count the rows that each rate could use: those whose columns it reads are known."""
+    return table.group_by(keys).agg(
+        pl.col(metric.tally.size)
+        .filter(
+            pl.all_horizontal(
+                pl.lit(value=True), *(pl.col(c).is_not_null() for c in metric.cells_read)
+            )
+        )
+        .sum()
+        .alias(f"{metric.name}|n")
+        for metric in metrics
+    )
+
+
+def _long(
+    lines: pl.LazyFrame,
+    metric: Metric,
+    keys: Sequence[str],
+    ref: Any,
+    dtype: pl.DataType,
+) -> pl.LazyFrame:
+    value, known = pl.col(metric.name), pl.col(GROUP).is_not_null()
+    if ref is None:
+        other = pl.lit(None, dtype=pl.Float64)
+    elif isinstance(ref, Everyone):
+        other = pl.col(metric.name + REFERENCE)
+    else:
+        # Beside the reference itself stands null; it is no farther from itself than 0.
+        other = pl.coalesce(metric.name + REFERENCE, pl.when(REFERENCE).then(value))
+    compared = pl.when(known)
+    return lines.select(
+        *keys,
+        pl.lit(metric.name).alias("metric"),
+        pl.col(f"{metric.name}|n").alias("n"),
+        value.alias("value"),
+        compared.then(_as_column(ref, dtype)).alias("ref"),
+        compared.then(clean(value - other)).alias("difference"),
+        compared.then(quotient(value, other)).alias("ratio"),
+    )
+
+
+def _as_column(ref: Any, dtype: pl.DataType) -> pl.Expr:
+    if isinstance(ref, Everyone):
+        return pl.lit(ref.value)
+    if isinstance(ref, Mapping):
+        return pl.struct(pl.lit(value).alias(name) for name, value in ref.items()).cast(dtype)
+    return pl.lit(ref).cast(dtype)

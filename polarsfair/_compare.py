@@ -1,0 +1,471 @@
+"""Comparisons: one group set against another, for any metric of any family.
+
+A comparison is a metric whose bases are evaluated for every group; its formula turns those values
+into one number. With a reference every other group is set against it and the value of largest
+magnitude is reported, signed; without one, the largest magnitude over all pairs, unsigned.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from polarsfair._core import AnyMetric, Metric, by_reference, read
+from polarsfair._formula import clean, farthest, log_magnitude, quotient, spread
+from polarsfair._frames import fault
+
+GROUP = "group"
+REFERENCE = "|reference"
+"""Ends the columns that hold the reference's values; no metric is called like that."""
+
+
+class Everyone(enum.Enum):
+    """References that are not a group: everyone, or everyone else, of known group."""
+
+    OVERALL = "overall"
+    REST = "rest"
+
+    def __repr__(self) -> str:
+        return f"pf.{self.name}"
+
+
+OVERALL = Everyone.OVERALL
+REST = Everyone.REST
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How the values of two groups become one number.
+
+    Attributes
+    ----------
+    pair
+        ``(*own values, *other values) -> pl.Expr``: one group against another.
+    over_pairs
+        ``(*values) -> pl.Expr``: the largest magnitude over all pairs of lines, in closed form;
+        None where there is none, and the lines are then the pairs of groups.
+    magnitude
+        What "largest" means.
+    """
+
+    pair: Callable[..., pl.Expr]
+    over_pairs: Callable[..., pl.Expr] | None = None
+    magnitude: Callable[[pl.Expr], pl.Expr] = pl.Expr.abs
+
+    def __call__(self, *bases: Metric, ref: Any = None) -> pl.Expr:
+        """Give the aggregation over the lines of one slice."""
+        known = [pl.col(name) for name in self.known_columns(bases)]
+        enough = known[0].count() > 1
+        if ref is None and self.over_pairs is not None:
+            return pl.when(enough).then(self.over_pairs(*known))
+        value, size = (pl.col(name) for name in self.statistic_columns(bases))
+        return size.max() if ref is None else pl.when(enough).then(farthest(value, size))
+
+    def known_columns(self, bases: Sequence[Metric]) -> list[str]:
+        """Name the columns of the bases' values in those groups that have all of them."""
+        names = [column_of(base) for base in bases]
+        return names if len(names) == 1 else [f"{name}|{id(self)}" for name in names]
+
+    def statistic_columns(self, bases: Sequence[Metric]) -> tuple[str, str]:
+        """Name the columns of the statistic and of its magnitude."""
+        name = "|".join([*(column_of(base) for base in bases), str(id(self))])
+        return f"{name}|value", f"{name}|size"
+
+    def known_values(self, bases: Sequence[Metric]) -> list[pl.Expr]:
+        """Give the columns that `known_columns` names, where they are new ones."""
+        own = [column_of(base) for base in bases]
+        known = pl.all_horizontal(pl.col(name).is_not_null() for name in own)
+        new = self.known_columns(bases) if len(own) > 1 else []
+        return [
+            pl.when(known).then(pl.col(name)).alias(alias)
+            for name, alias in zip(own, new, strict=False)
+        ]
+
+    def statistic(self, bases: Sequence[Metric]) -> pl.Expr:
+        """Give the statistic of every line, as a column: it stands several times in the formula."""
+        own = [pl.col(name) for name in self.known_columns(bases)]
+        other = [pl.col(column_of(base) + REFERENCE) for base in bases]
+        return clean(self.pair(*own, *other)).alias(self.statistic_columns(bases)[0])
+
+    def size(self, bases: Sequence[Metric]) -> pl.Expr:
+        """Give the magnitude of the statistic."""
+        value, size = self.statistic_columns(bases)
+        return self.magnitude(pl.col(value)).alias(size)
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """The smallest or largest value of any group."""
+
+    pick: Callable[[pl.Expr], pl.Expr]
+
+    def __call__(self, base: Metric, /) -> pl.Expr:
+        """Give the aggregation over the lines of one slice."""
+        return self.pick(pl.col(column_of(base)))
+
+
+DIFFERENCE = Comparison(lambda own, other: own - other, spread)
+RATIO = Comparison(
+    quotient, lambda value: quotient(value.min(), value.max()), magnitude=log_magnitude
+)
+
+
+def difference(rate: AnyMetric) -> AnyMetric:
+    """Compare groups by the difference of a rate.
+
+    With `ref`, group minus reference, of the group farthest from it, signed; without, the
+    largest minus the smallest.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "hired": [0, 1, 1, 1]})
+    >>> df.pipe(fairness.difference(fairness.selection_rate), group="sex", pred="hired", ref="M")
+    -0.5
+    """
+    compared = _over_groups(rate, "difference", DIFFERENCE)
+    low, high = rate.bounds
+    width = high - low if math.isfinite(high - low) else math.inf
+    return replace(
+        compared,
+        ideal=0.0,
+        bounds=(-width, width),
+        better="ideal",
+        origin=(difference, (rate,)),
+    )
+
+
+def ratio(rate: AnyMetric) -> AnyMetric:
+    """Compare groups by the ratio of a rate.
+
+    With `ref`, group over reference, of the group farthest from it by the logarithm; without,
+    the smallest over the largest.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "hired": [0, 1, 1, 1]})
+    >>> df.pipe(fairness.ratio(fairness.selection_rate), group="sex", pred="hired", ref="F")
+    2.0
+    """
+    return replace(
+        _over_groups(rate, "ratio", RATIO),
+        ideal=1.0,
+        bounds=(0.0, math.inf) if rate.bounds[0] >= 0 else (-math.inf, math.inf),
+        better="ideal",
+        origin=(ratio, (rate,)),
+    )
+
+
+def group_min(rate: AnyMetric) -> AnyMetric:
+    """Give the smallest value that a rate has in any group.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "hired": [0, 1, 1, 1]})
+    >>> df.pipe(fairness.group_min(fairness.selection_rate), group="sex", pred="hired")
+    0.5
+    """
+    return replace(
+        _over_groups(rate, "group_min", Extreme(pl.Expr.min), view=each_group),
+        origin=(group_min, (rate,)),
+    )
+
+
+def group_max(rate: AnyMetric) -> AnyMetric:
+    """Give the largest value that a rate has in any group.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "hired": [0, 1, 1, 1]})
+    >>> df.pipe(fairness.group_max(fairness.selection_rate), group="sex", pred="hired")
+    1.0
+    """
+    return replace(
+        _over_groups(rate, "group_max", Extreme(pl.Expr.max), view=each_group),
+        origin=(group_max, (rate,)),
+    )
+
+
+def named(name: str, module: str, metric: AnyMetric, doc: str, **facts: Any) -> AnyMetric:
+    """Give a comparison the name, docstring and facts that it is known by."""
+    origin = (by_reference, (module, name))
+    return replace(metric.alias(name), doc=doc, origin=origin, **facts)
+
+
+def compare(
+    *bases: AnyMetric, over_pairs: Callable[..., pl.Expr] | None, **facts: Any
+) -> Callable[[Callable[..., pl.Expr]], AnyMetric]:
+    """Make a comparison of the decorated statistic of two groups.
+
+    The statistic takes the values of one group, then those of the other, in the order of
+    `bases`; its name and docstring become the metric's.
+    """
+    magnitude = facts.pop("magnitude", pl.Expr.abs)
+
+    def made(pair: Callable[..., pl.Expr]) -> AnyMetric:
+        comparison = Comparison(pair, over_pairs, magnitude)
+        return replace(
+            _over_groups(bases[0], "comparison", comparison),
+            name=pair.__name__,
+            bases=bases,
+            view=per_pair if over_pairs is None else per_group,
+            roles=tuple(dict.fromkeys(("group", *(r for base in bases for r in base.roles)))),
+            doc=pair.__doc__,
+            origin=(by_reference, (pair.__module__, pair.__name__)),
+            **facts,
+        )
+
+    return made
+
+
+def _over_groups(
+    rate: AnyMetric,
+    what: str,
+    formula: Comparison | Extreme,
+    view: Callable[..., pl.LazyFrame] | None = None,
+) -> AnyMetric:
+    if not isinstance(rate, Metric):
+        msg = f"`{what}` takes a metric, such as `{what}(fairness.f1)`, got {rate!r}"
+        raise TypeError(msg)
+    if rate.bases or GROUP in rate.keys:
+        msg = f"`{rate.name}` compares groups already: give `{what}` a rate, such as `f1`"
+        raise ValueError(msg)
+    return replace(
+        rate,
+        name=f"{rate.name}_{what}",
+        formula=formula,
+        view=view or per_group,
+        roles=tuple(dict.fromkeys(("group", *rate.roles))),
+        fair=None,
+        options={},
+        bases=(rate,),
+        check=check_ref,
+        sisters=tuple(
+            sister._replace(metric=_over_groups(sister.metric, what, formula, view))
+            for sister in rate.sisters
+        ),
+        doc=f"{what.replace('_', ' ').capitalize()} of `{rate.name}` between groups.",
+    )
+
+
+def column_of(base: Metric) -> str:
+    """Name the column that holds the values of a base, options included."""
+    return f"{base.name}|{id(base.formula)}|{dict(base.options)!r}"
+
+
+def each_group(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+    """View one line per group: the values of all bases, compared with nothing."""
+    return own_values(table, _bases(members), keys)
+
+
+def per_group(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
+) -> pl.LazyFrame:
+    """View one line per group: the values of all bases, and the reference's beside them."""
+    bases = _bases(members)
+    lines = own_values(table, bases, keys)
+    if ref is not None:
+        lines = with_reference(lines, table, bases, keys, ref)
+    return _with_comparisons(lines, members, statistic=ref is not None)
+
+
+def per_pair(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
+) -> pl.LazyFrame:
+    """View one line per ordered pair of groups; with a reference, one per group."""
+    if ref is not None:
+        return per_group(table, keys, members, ref=ref)
+    bases = _bases(members)
+    own = own_values(table, bases, keys)
+    columns = [base.name for base in bases]
+    other = own.rename({GROUP: GROUP + REFERENCE, **{c: c + REFERENCE for c in columns}})
+    pairs = _joined(own, other, [*keys, *bases[0].result_keys()])
+    # A group beside itself is no pair, but its line keeps the slice alive.
+    two = pl.col(GROUP) != pl.col(GROUP + REFERENCE)
+    pairs = pairs.with_columns(
+        pl.when(two).then(pl.col(column + REFERENCE)).alias(column + REFERENCE)
+        for column in columns
+    )
+    return _with_comparisons(pairs, members, statistic=True)
+
+
+def _with_comparisons(
+    lines: pl.LazyFrame, members: Sequence[Metric], *, statistic: bool
+) -> pl.LazyFrame:
+    pairs = [(m.formula, m.bases) for m in members if isinstance(m.formula, Comparison)]
+    unique = list({(id(how), tuple(map(column_of, of))): (how, of) for how, of in pairs}.values())
+    lines = lines.with_columns(value for how, of in unique for value in how.known_values(of))
+    if not statistic:
+        return lines
+    return lines.with_columns(how.statistic(of) for how, of in unique).with_columns(
+        how.size(of) for how, of in unique
+    )
+
+
+def own_values(table: pl.LazyFrame, bases: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+    """Evaluate the bases for every group; the unknown group keeps its line, without values."""
+    lines = read(table, bases, [*keys, GROUP])
+    known = pl.col(GROUP).is_not_null()
+    return lines.with_columns(
+        pl.when(known).then(pl.col(base.name)).alias(base.name) for base in bases
+    )
+
+
+def with_reference(
+    lines: pl.LazyFrame,
+    table: pl.LazyFrame,
+    bases: Sequence[Metric],
+    keys: Sequence[str],
+    ref: Any,
+) -> pl.LazyFrame:
+    """Put the reference's values beside every group's own, null beside the reference's."""
+    join_on = [*keys, *bases[0].result_keys()]
+    columns = [base.name for base in bases]
+    if not isinstance(ref, Everyone):
+        return _beside_group(lines, columns, join_on, ref)
+    known = table.filter(pl.col(GROUP).is_not_null())
+    renamed = {column: column + REFERENCE for column in columns}
+    if ref is OVERALL:
+        return _joined(lines, read(known, bases, keys).rename(renamed), join_on)
+    others = read(_everyone_else(known, keys), bases, [*keys, GROUP]).rename(renamed)
+    return _joined(lines, others, [*join_on, GROUP])
+
+
+def _beside_group(
+    lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str], ref: Any
+) -> pl.LazyFrame:
+    marked = stop_unless_found(lines, lines.collect_schema()[GROUP], ref, REFERENCE)
+    values = [pl.col(c).filter(REFERENCE).first().alias(c + REFERENCE) for c in columns]
+    if not keys:
+        beside = marked.with_columns(values)
+    else:
+        found = marked.group_by(keys).agg(values)
+        beside = marked.join(found, on=list(keys), how="left", nulls_equal=True)
+    return beside.with_columns(
+        pl.when(~pl.col(REFERENCE)).then(c + REFERENCE).alias(c + REFERENCE) for c in columns
+    )
+
+
+def stop_unless_found(lines: pl.LazyFrame, dtype: pl.DataType, ref: Any, mark: str) -> pl.LazyFrame:
+    """Add the column `mark`, true in the reference's lines; a reference nowhere is a fault."""
+    is_ref = is_group(dtype, ref).fill_null(value=False)
+    absent = ~pl.col(mark).any() & pl.col(GROUP).is_not_null().any()
+    stop = fault(absent, _unknown_reference(dtype, ref))
+    return lines.with_columns(is_ref.alias(mark)).with_columns(
+        pl.when(stop.is_null()).then(mark).alias(mark)
+    )
+
+
+def _unknown_reference(dtype: pl.DataType, ref: Any) -> pl.Expr:
+    shown = _shown(pl.col(GROUP).drop_nulls(), dtype)
+    groups = shown.unique().sort().head(20).implode().list.join(", ")
+    return pl.lit(f"`ref={ref!r}` is not among the groups, which are: ") + groups.first()
+
+
+def _shown(column: pl.Expr, dtype: Any) -> pl.Expr:
+    """Write the values of a group column as text, whatever their dtype."""
+    if isinstance(dtype, pl.Struct):
+        parts = ((f, _shown(column.struct.field(f.name), f.dtype)) for f in dtype.fields)
+        named = [pl.lit(f"{f.name!r}: ") + part for f, part in parts]
+        return pl.lit("{") + pl.concat_str(named, separator=", ") + pl.lit("}")
+    if dtype == pl.Duration:
+        return column.dt.to_string()
+    return column.bin.encode("hex") if dtype == pl.Binary else column.cast(pl.String)
+
+
+def _everyone_else(known: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Give every group the lines of all the others, under its own name."""
+    groups = known.select(*keys, GROUP).unique()
+    others = known.rename({GROUP: GROUP + REFERENCE})
+    paired = _joined(groups, others, keys)
+    return paired.filter(pl.col(GROUP) != pl.col(GROUP + REFERENCE)).drop(GROUP + REFERENCE)
+
+
+def _joined(left: pl.LazyFrame, right: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
+    if not on:
+        return left.join(right, how="cross")
+    return left.join(right, on=list(on), how="left", nulls_equal=True)
+
+
+def _bases(members: Sequence[Metric]) -> list[Metric]:
+    """List the distinct bases of several comparisons, each under its column's name."""
+    unique = {column_of(base): base for member in members for base in member.bases}
+    return [base.alias(name) for name, base in unique.items()]
+
+
+def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
+    """Say whether a line's group is the reference."""
+    if isinstance(dtype, pl.Struct):
+        parts = pl.col(GROUP).struct
+        return pl.all_horizontal(
+            equals(parts.field(field.name), field.dtype, ref[field.name]) for field in dtype.fields
+        )
+    return equals(pl.col(GROUP), dtype, ref)
+
+
+def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
+    """Say whether a column of any plain dtype holds the value."""
+    if _is_text(dtype):
+        # An Enum refuses to be compared with a word that is not one of its own.
+        return column.cast(pl.String) == pl.lit(value)
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    # One moment has a name in every time zone, but Polars compares within one zone only.
+    return column == (pl.lit(value).dt.convert_time_zone(zone) if zone else pl.lit(value))
+
+
+def check_ref(metric: Metric, schema: pl.Schema) -> None:
+    """Raise when the metric's reference cannot be a value of the group column."""
+    ref = metric.options.get("ref")
+    if ref is not None and not isinstance(ref, Everyone) and GROUP in schema:
+        check_reference(ref, schema[GROUP])
+
+
+def check_reference(ref: Any, dtype: Any) -> None:
+    """Raise when `ref` cannot be a value of a group column of this dtype."""
+    if isinstance(dtype, pl.Struct):
+        fields = {f.name: f.dtype for f in dtype.fields}
+        if not isinstance(ref, Mapping) or set(ref) != set(fields):
+            example = ", ".join(f'"{name}": ...' for name in fields)
+            msg = f"`ref` of an intersection is a mapping, `ref={{{example}}}`; got {ref!r}"
+            raise TypeError(msg)
+        for name, part in fields.items():
+            check_reference(ref[name], part)
+        return
+    if not comparable(ref, dtype):
+        msg = (
+            f"`ref={ref!r}` is {type(ref).__name__}, but the group column is {dtype}:"
+            " write the reference as one of its values"
+        )
+        raise TypeError(msg)
+
+
+def comparable(ref: Any, dtype: Any) -> bool:
+    """Say whether a Python value can be a value of a column of this dtype."""
+    if dtype == pl.Null:
+        return True
+    if isinstance(ref, Mapping):
+        return False
+    given = pl.Series([ref]).dtype
+    if _is_text(dtype):
+        return given == pl.String
+    if dtype.is_numeric():
+        return given.is_numeric()
+    if isinstance(given, pl.Datetime) and isinstance(dtype, pl.Datetime):
+        return (given.time_zone is None) == (dtype.time_zone is None)
+    return bool(given.base_type() == dtype.base_type())
+
+
+def _is_text(dtype: Any) -> bool:
+    return dtype in (pl.String, pl.Categorical, pl.Enum)

@@ -1,0 +1,334 @@
+"""The Euclidean silhouette of any number of rows: an estimate and limits that are certain.
+
+From the moments of a cluster follow the mean squared distance M2 of a row to it, and a bound on the
+mean fourth power M4; the mean distance then lies between M2^1.5 / M4^0.5 and M2^0.5. That bounds
+the silhouette of every row. The estimate takes the silhouette with M2^0.5 for the mean distance,
+of all rows, and corrects it by what a few rows, the probes, have as their exact silhouette.
+"""
+
+from __future__ import annotations
+
+import functools
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, overload
+
+import polars as pl
+
+from polarsfair._frames import as_lazy, collect, columns_of, is_lazy
+from polarsfair.clustering._contingency import aggregated
+from polarsfair.clustering._linear import ROW, beside
+from polarsfair.clustering._points import (
+    CLUSTER,
+    FEATURE,
+    MEAN,
+    WEIGHT,
+    Points,
+    centres_of,
+    moments_of,
+    points_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._frames import ArrowStream, IntoColumn, IntoSlices
+    from polarsfair.clustering._metric import IntoFeatures
+
+_SURE = 1e-12
+"""What rounding may do to a limit."""
+
+HASH, TIMES, OTHER, SIZE = "|hash", "|times", "|other", "|size"
+
+
+@overload
+def silhouette_estimate(
+    frame: pl.LazyFrame,
+    *,
+    cluster: IntoColumn,
+    features: IntoFeatures,
+    by: IntoSlices | None = ...,
+    probes: int = ...,
+    seed: int = ...,
+) -> pl.LazyFrame: ...
+@overload
+def silhouette_estimate(
+    frame: pl.DataFrame | ArrowStream,
+    *,
+    cluster: IntoColumn,
+    features: IntoFeatures,
+    by: IntoSlices | None = ...,
+    probes: int = ...,
+    seed: int = ...,
+) -> pl.DataFrame: ...
+def silhouette_estimate(
+    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
+    *,
+    cluster: IntoColumn,
+    features: IntoFeatures,
+    by: IntoSlices | None = None,
+    probes: int = 200,
+    seed: int = 0,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Estimate the Euclidean silhouette of any number of rows, with limits that are certain.
+
+    Parameters
+    ----------
+    frame
+        Eager or lazy rows.
+    cluster, features
+        The roles, as in `silhouette`.
+    by
+        Slices: column names or expressions.
+    probes
+        About how many rows a slice have their exact silhouette computed. Time grows with them,
+        the standard error falls with their square root.
+    seed
+        Another one chooses other probes. They are chosen by what is in a row, not by where it
+        stands, so that neither the order of rows nor their files change the result.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        A row per slice: ``silhouette``, the estimate; its ``standard_error``; and ``low`` and
+        ``high``, between which the exact value lies for certain.
+
+    Notes
+    -----
+    The estimate is unbiased where rows differ from each other; it corrects an approximation of all
+    rows by the probes' errors, so that a few hundred probes give three digits whatever the number
+    of rows. Sampling rows as scikit-learn's ``sample_size`` does thins out the clusters too, and
+    is biased. The limits narrow as features grow in number: some 0.01 apart at a hundred, 0.1 at a
+    few. The rows are read six times, in flat memory.
+
+    References
+    ----------
+    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis, Journal of Computational and Applied Mathematics 20.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> found = clustering.silhouette_estimate(df, cluster="c", features=["x"])
+    >>> low, high = found.select("low", "high").row(0)
+    >>> low <= clustering.silhouette(df, cluster="c", features=["x"]) <= high
+    True
+    """
+    if probes < 2:
+        msg = f"`probes` is at least 2, got {probes}"
+        raise ValueError(msg)
+    keys = columns_of(by)
+    points = points_of(as_lazy(frame), keys, cluster=cluster, features=features)
+    result = _estimated(points, probes, seed)
+    return result if is_lazy(frame) else collect(result, frame, flat=True)
+
+
+def _estimated(points: Points, probes: int, seed: int) -> pl.LazyFrame:
+    keys = list(points.slices)
+    lines = moments_of(points).cache()
+    centres = _fourth_moments(points, centres_of(points, lines)).cache()
+    rows = points.known.with_row_index(ROW)
+    limits = _limits(points, rows.with_columns(pl.lit(1.0).alias(TIMES)), centres)
+    names = ("near", "low", "high")
+    means = aggregated(limits, keys, n=pl.len(), **{n: pl.col(n).mean() for n in names})
+    chosen = _probes(points, probes, seed).with_row_index(ROW).cache()
+    close = _limits(points, chosen, centres).select(ROW, *keys, TIMES, "near")
+    errors = close.join(_exact(points, chosen, centres), on=ROW, how="left")
+    corrected = _corrected(errors, keys)
+    slices = lines.select(keys).unique() if keys else None
+    found = _side_by_side(means, corrected, keys)
+    if slices is not None:
+        found = slices.join(found, on=keys, how="left", nulls_equal=True).sort(keys)
+    return _shown(found, keys)
+
+
+def _side_by_side(left: pl.LazyFrame, right: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    if not keys:
+        return pl.concat([left, right], how="horizontal")
+    return left.join(right, on=list(keys), how="left", nulls_equal=True)
+
+
+def _shown(found: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Give the columns of the result."""
+    covered = (1 - pl.col("|covered") / pl.col("n")).clip(0)
+    return found.select(
+        *keys,
+        silhouette=(pl.col("near") + pl.col("|shift")).clip(pl.col("low"), pl.col("high")),
+        standard_error=pl.col("|error") * covered.sqrt(),
+        low=(pl.col("low") - _SURE).clip(-1, 1),
+        high=(pl.col("high") + _SURE).clip(-1, 1),
+    )
+
+
+def _fourth_moments(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
+    """Put beside the clusters higher moments, and the variance of the widest direction."""
+    keys, names = [*points.slices, "cluster"], points.features
+    means = centres.select(*keys, *(MEAN + name for name in names))
+    beside_means = points.known.join(means, on=keys, how="inner", nulls_equal=True)
+    gaps = [(pl.col(FEATURE + n) - pl.col(MEAN + n)).alias(FEATURE + n) for n in names]
+    length = pl.sum_horizontal(pl.col(name) ** 2 for name in points.columns)
+    pairs = list(combinations_with_replacement(points.columns, 2))
+    sums = {"|fourth": pl.col("|q") ** 2}
+    sums |= {f"third|{n}": pl.col("|q") * pl.col(FEATURE + n) for n in names}
+    sums |= {f"both|{i}": pl.col(a) * pl.col(b) for i, (a, b) in enumerate(pairs)}
+    table = (
+        beside_means.select(*keys, *gaps)
+        .with_columns(length.alias("|q"))
+        .group_by(keys)
+        .agg(**{name: value.mean() for name, value in sums.items()})
+    )
+    scatter = pl.concat_list(f"both|{i}" for i in range(len(pairs)))
+    widest = functools.partial(_widest, width=len(names))
+    table = table.with_columns(
+        scatter.map_batches(widest, return_dtype=pl.Float64, is_elementwise=True).alias("|widest")
+    )
+    kept = [name for name in sums if not name.startswith("both|")]
+    return centres.join(
+        table.select(*keys, *kept, "|widest"), on=keys, how="left", nulls_equal=True
+    )
+
+
+def _widest(scatter: pl.Series, *, width: int) -> pl.Series:
+    """Give the largest eigenvalue of matrices that are given as their upper triangles."""
+    import numpy as np
+
+    full = np.zeros((len(scatter), width, width))
+    rows, columns = np.triu_indices(width)
+    values = (
+        scatter.list.to_array(len(rows)).to_numpy() if len(scatter) else np.zeros((0, len(rows)))
+    )
+    full[:, rows, columns] = values
+    full[:, columns, rows] = values
+    return pl.Series(np.linalg.eigvalsh(full)[:, -1] if len(scatter) else [], dtype=pl.Float64)
+
+
+def _limits(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
+    """Give for every numbered row the near silhouette and limits of the exact one."""
+    names = points.features
+    thirds = [f"third|{name}" for name in names]
+    sides = centres.select(
+        *points.slices,
+        *(MEAN + name for name in names),
+        *thirds,
+        "|fourth",
+        "|widest",
+        CLUSTER.alias(OTHER),
+        WEIGHT.alias(SIZE),
+        (pl.col("ssw") / WEIGHT).alias("|spread"),
+    )
+    gaps = [pl.col(FEATURE + n) - pl.col(MEAN + n) for n in names]
+    square = pl.sum_horizontal(gap * gap for gap in gaps)
+    skew = pl.sum_horizontal(gap * pl.col(third) for gap, third in zip(gaps, thirds, strict=True))
+    pairs = beside(rows, sides, points.slices).select(
+        ROW,
+        *points.slices,
+        TIMES,
+        SIZE,
+        (pl.col(OTHER) == CLUSTER).alias("|own"),
+        *(pl.col(name) for name in ("|fourth", "|widest", "|spread")),
+        square.alias("|square"),
+        skew.alias("|skew"),
+    )
+    return _row_limits(points, pairs.with_columns(*_mean_limits()))
+
+
+def _mean_limits() -> tuple[pl.Expr, pl.Expr]:
+    """Bound the mean distance of a row to the rows of a cluster, from below and above."""
+    square, spread = pl.col("|square"), pl.col("|spread")
+    second = square + spread
+    fourth = square * square + pl.col("|fourth") + 4 * pl.col("|widest") * square
+    fourth = fourth + 2 * square * spread - 4 * pl.col("|skew")
+    fourth = pl.max_horizontal(fourth, second * second)
+    by_fourth = pl.when(second > 0).then(second * (second / fourth).sqrt()).otherwise(0.0)
+    low = pl.max_horizontal(square.sqrt(), by_fourth)
+    return pl.min_horizontal(low, second.sqrt()).alias("|low"), second.sqrt().alias("|high")
+
+
+def _row_limits(points: Points, pairs: pl.LazyFrame) -> pl.LazyFrame:
+    own, low, high = pl.col("|own"), pl.col("|low"), pl.col("|high")
+    found = (
+        pairs.set_sorted(ROW)
+        .group_by(ROW)
+        .agg(
+            *(pl.col(name).first() for name in (*points.slices, TIMES)),
+            size=pl.when(own).then(pl.col(SIZE)).max(),
+            own_low=pl.when(own).then(low).max(),
+            own_high=pl.when(own).then(high).max(),
+            other_low=pl.when(~own).then(low).min(),
+            other_high=pl.when(~own).then(high).min(),
+        )
+    )
+    size = pl.col("size")
+    # Among the other rows of its own cluster, one fewer than the cluster has.
+    inside_low = pl.col("own_low") * size / (size - 1)
+    inside_high = pl.col("own_high") * (size / (size - 1)).sqrt()
+    return found.with_columns(
+        near=_silhouette(inside_high, pl.col("other_high"), size),
+        low=_silhouette(inside_high, pl.col("other_low"), size),
+        high=_silhouette(pl.min_horizontal(inside_low, inside_high), pl.col("other_high"), size),
+    )
+
+
+def _silhouette(inside: pl.Expr, outside: pl.Expr, size: pl.Expr) -> pl.Expr:
+    larger = pl.max_horizontal(inside, outside)
+    value = pl.when((size > 1) & (larger > 0)).then((outside - inside) / larger).otherwise(0.0)
+    return pl.when(outside.is_not_null()).then(value)
+
+
+def _probes(points: Points, probes: int, seed: int) -> pl.LazyFrame:
+    """Choose rows by their content: of every bucket of a hash, the rows of the smallest hash.
+
+    ``TIMES`` counts the rows that are alike.
+    """
+    keys, columns = list(points.slices), ["cluster", *points.columns]
+    # Adding zero makes the two zeros of floats one.
+    plain = [CLUSTER, *(pl.col(name) + 0.0 for name in points.columns)]
+    hashes = [column.hash(seed * 1_000_003 + i) for i, column in enumerate(plain)]
+    mixed = functools.reduce(lambda one, other: one ^ other, hashes)
+    rows = points.known.select(*keys, *columns, mixed.alias(HASH))
+    bucket = (pl.col(HASH) % probes).alias("|bucket")
+    least = rows.group_by(*keys, bucket).agg(pl.col(HASH).min()).select(*keys, HASH)
+    kept = rows.join(least, on=[*keys, HASH], how="semi", nulls_equal=True)
+    counted = kept.with_columns(pl.lit(1.0).alias(TIMES)).group_by(*keys, *columns)
+    return counted.agg(pl.col(TIMES).sum())
+
+
+def _exact(points: Points, chosen: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
+    """Give the exact silhouette of the probes: their distances to all rows, summed per cluster."""
+    keys = list(points.slices)
+    probes = chosen.select(
+        ROW, *keys, CLUSTER.alias(OTHER), *(pl.col(n).alias(f"p{n}") for n in points.columns)
+    )
+    gaps = [pl.col(name) - pl.col(f"p{name}") for name in points.columns]
+    apart = pl.sum_horizontal(gap * gap for gap in gaps).sqrt()
+    pairs = beside(points.known, probes, keys).select(ROW, *keys, OTHER, "cluster", apart=apart)
+    sums = pairs.group_by(ROW, *keys, OTHER, "cluster").agg(pl.col("apart").sum())
+    sizes = centres.select(*keys, "cluster", WEIGHT.alias(SIZE))
+    sums = sums.join(sizes, on=[*keys, "cluster"], how="left", nulls_equal=True)
+    own, size = pl.col(OTHER) == CLUSTER, pl.col(SIZE)
+    found = sums.group_by(ROW).agg(
+        size=pl.when(own).then(size).max(),
+        inside=pl.when(own).then(pl.col("apart") / (size - 1)).max(),
+        outside=pl.when(~own).then(pl.col("apart") / size).min(),
+    )
+    exact = _silhouette(pl.col("inside"), pl.col("outside"), pl.col("size"))
+    return found.select(ROW, exact=exact)
+
+
+def _corrected(errors: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Give what the probes' errors correct, and the standard error of that."""
+    error, times = pl.col("exact") - pl.col("near"), pl.col(TIMES)
+    shift = (times * error).sum() / times.sum()
+    squares = (times * times * (error - shift) ** 2).sum()
+    many = error.count()
+    spread = (squares * many / (many - 1)).sqrt() / times.sum()
+    return aggregated(
+        errors,
+        keys,
+        **{
+            "|shift": pl.when(many > 0).then(shift),
+            "|error": pl.when(many > 1).then(spread),
+            "|covered": times.sum(),
+        },
+    )

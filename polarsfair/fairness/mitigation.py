@@ -1,0 +1,455 @@
+"""Repairing decisions after training: rates found by a linear programme, applied row by row.
+
+A goal (`EqualizedOdds`, `EqualOpportunity`, `DemographicParity`, `GroupThresholds`) is fitted to a
+frame, of which it needs only the small table of counts. What it gives, a `Mitigation`, is a frozen
+value that transforms other frames lazily.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+import polars as pl
+
+from polarsfair._core import measure
+from polarsfair._frames import as_lazy, collect, is_lazy
+from polarsfair.fairness import _choices as choices
+from polarsfair.fairness._apply import Unknown, transformed
+from polarsfair.fairness._decisions import accuracy
+from polarsfair.fairness._error_gaps import equal_opportunity, equalized_odds, predictive_equality
+from polarsfair.fairness._selection_gaps import stat_parity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polarsfair._frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup
+    from polarsfair.fairness._bins import Bins
+
+Cost: TypeAlias = "Sequence[Sequence[float]]"
+"""``cost[label][decision]``: rows are what was true, columns what was decided."""
+
+Constraint: TypeAlias = Literal["decisions", "expected_score"]
+Parity: TypeAlias = Literal["equalized_odds", "equal_opportunity", "demographic_parity"]
+
+_ERRORS: Cost = ((0.0, 1.0), (1.0, 0.0))
+_REPORTED = (accuracy, stat_parity, equal_opportunity, predictive_equality, equalized_odds)
+
+__all__ = [
+    "DemographicParity",
+    "EqualOpportunity",
+    "EqualizedOdds",
+    "GroupThresholds",
+    "Mitigation",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Mitigation:
+    """Fitted rates, what they achieve, and how to apply them.
+
+    Attributes
+    ----------
+    rates
+        For goals that flip decisions, a row per group: ``keep``, the chance that a positive
+        decision is kept, and ``turn``, the chance that a negative one is turned. For
+        `GroupThresholds`, rows of ``group``, ``threshold`` and ``share``: the share of draws that
+        this threshold decides (an infinite one selects nobody).
+    achieved
+        A row per group, in expectation over the draws: ``n`` (or the sum of weights),
+        ``true_positive_rate``, ``false_positive_rate``, ``selection_rate``, ``accuracy`` and
+        ``accuracy_cost``, the accuracy that the repair takes.
+    report
+        A row per metric: its value ``before`` and ``after``, and the mean ``cost`` of a row.
+    columns
+        The columns as they were in `fit`.
+    """
+
+    rates: pl.DataFrame
+    achieved: pl.DataFrame
+    report: pl.DataFrame
+    columns: Mapping[str, Any] = field(repr=False)
+
+    @overload
+    def transform(
+        self,
+        frame: pl.LazyFrame,
+        *,
+        key: IntoColumn | Sequence[IntoColumn],
+        unknown: Unknown = ...,
+        seed: int = ...,
+        pred: IntoColumn | None = ...,
+        group: IntoGroup | None = ...,
+        score: IntoColumn | None = ...,
+    ) -> pl.LazyFrame: ...
+    @overload
+    def transform(
+        self,
+        frame: EagerFrame,
+        *,
+        key: IntoColumn | Sequence[IntoColumn],
+        unknown: Unknown = ...,
+        seed: int = ...,
+        pred: IntoColumn | None = ...,
+        group: IntoGroup | None = ...,
+        score: IntoColumn | None = ...,
+    ) -> pl.DataFrame: ...
+    def transform(
+        self,
+        frame: IntoFrame,
+        *,
+        key: IntoColumn | Sequence[IntoColumn],
+        unknown: Unknown = "error",
+        seed: int = 0,
+        pred: IntoColumn | None = None,
+        group: IntoGroup | None = None,
+        score: IntoColumn | None = None,
+    ) -> pl.DataFrame | pl.LazyFrame:
+        """Add the column ``fair_pred``, lazily for lazy frames.
+
+        Parameters
+        ----------
+        frame
+            Rows to decide; labels are not needed.
+        key
+            The column, or several, that tell rows apart. A row's draw follows from its key and
+            the seed alone: the same in any order, file, batch or engine.
+        unknown
+            What to do with a row whose group was not there in `fit`, or is null: ``"error"``, or
+            ``"keep"`` its decision (after `GroupThresholds`, which has none to keep: null).
+        seed
+            Another seed, other draws.
+        pred, group, score
+            Columns or expressions, where they are not those of `fit`.
+
+        Notes
+        -----
+        Whole numbers, dates and times as keys are mixed by fixed arithmetic, and their draws are
+        the same for ever. Text, floats and other keys go through Polars' own ``hash``, which may
+        change between versions of Polars: their draws are reproducible only within one. Rows
+        without a key share one draw. An unknown decision or score stays unknown.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from polarsfair.fairness.mitigation import EqualizedOdds
+        >>> df = pl.DataFrame({"id": range(8), "sex": ["F"] * 4 + ["M"] * 4})
+        >>> df = df.with_columns(fit=pl.Series([1, 1, 0, 0] * 2), hired=pl.Series([0, 0, 1, 1] * 2))
+        >>> fair = EqualizedOdds().fit(df, label="fit", pred="hired", group="sex")
+        >>> fair.transform(df, key="id")["fair_pred"].to_list()
+        [1, 1, 0, 0, 1, 1, 0, 0]
+        """
+        given = {"pred": pred, "group": group, "score": score}
+        columns = {**self.columns, **{k: v for k, v in given.items() if v is not None}}
+        result = transformed(as_lazy(frame), self.rates, columns, key, unknown, seed)
+        return result if is_lazy(frame) else collect(result, frame)
+
+
+@dataclass(frozen=True)
+class _Flipping:
+    """A goal that is reached by flipping decisions.
+
+    Parameters
+    ----------
+    cost
+        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+    """
+
+    cost: Cost = _ERRORS
+
+    def __post_init__(self) -> None:
+        choices.check_cost(self.cost)
+
+    def fit(
+        self,
+        frame: IntoFrame,
+        *,
+        label: IntoColumn,
+        pred: IntoColumn,
+        group: IntoGroup,
+        score: IntoColumn | None = None,
+        weight: IntoColumn | None = None,
+    ) -> Mitigation:
+        """Count the frame once (a lazy one is collected for it) and find the rates.
+
+        Parameters
+        ----------
+        frame
+            Rows with known labels.
+        label, pred, group
+            True label and decision, 0 or 1; the group, or several columns: their intersection.
+            Rows in which one of them is null are left out.
+        score
+            Needed for ``constraint="expected_score"`` alone.
+        weight
+            What each row counts.
+
+        Returns
+        -------
+        Mitigation
+            The rates, what they achieve, a report, and `Mitigation.transform`.
+        """
+        columns = {"label": label, "pred": pred, "group": group, "score": score, "weight": weight}
+        cells = choices.decision_cells(as_lazy(frame), columns, scored=self._scored)
+        rates, after = choices.flip(cells, self._equal, self.cost, scored=self._scored)
+        kept = {"pred": pred, "group": group}
+        return _fitted(rates, cells, after, self.cost, kept)
+
+    @property
+    def _scored(self) -> bool:
+        return False
+
+    @property
+    def _equal(self) -> tuple[choices.Rate, ...]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class EqualizedOdds(_Flipping):
+    """Make true and false positive rates equal in all groups at the least cost.
+
+    Decisions are flipped at random, at rates per group that a linear programme finds: for any
+    number of groups, errors weighted by the number of rows.
+
+    Parameters
+    ----------
+    cost
+        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+    constraint
+        ``"decisions"``: the two rates of the decisions are equal. ``"expected_score"``: the mean
+        score after flipping, given the label, is equal, and groups count alike however large:
+        Jurity's programme. It needs ``score`` in `fit` and leaves the rates of the decisions
+        unequal, as the report shows.
+
+    Notes
+    -----
+    A group without a positive or without a negative label has no such rate: an error that names
+    it. Rates of exactly 0 or 1 are rates like others; Jurity takes them for "not fitted".
+
+    References
+    ----------
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NeurIPS 2016.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair.fairness.mitigation import EqualizedOdds
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "sex": ["F"] * 8 + ["M"] * 8,
+    ...         "fit": [1, 1, 1, 1, 0, 0, 0, 0] * 2,
+    ...         "hired": [1, 1, 0, 0, 0, 0, 0, 0] + [1, 1, 1, 1, 0, 0, 0, 0],
+    ...     }
+    ... )
+    >>> fair = EqualizedOdds().fit(df, label="fit", pred="hired", group="sex")
+    >>> fair.rates
+    shape: (2, 3)
+    ┌───────┬──────┬──────┐
+    │ group ┆ keep ┆ turn │
+    │ ---   ┆ ---  ┆ ---  │
+    │ str   ┆ f64  ┆ f64  │
+    ╞═══════╪══════╪══════╡
+    │ F     ┆ 1.0  ┆ 0.0  │
+    │ M     ┆ 0.5  ┆ 0.0  │
+    └───────┴──────┴──────┘
+    """
+
+    constraint: Constraint = "decisions"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.constraint not in ("decisions", "expected_score"):
+            msg = (
+                f'`constraint` is "decisions" or "expected_score", got {self.constraint!r}: see'
+                " `EqualizedOdds`"
+            )
+            raise ValueError(msg)
+
+    @property
+    def _scored(self) -> bool:
+        return self.constraint == "expected_score"
+
+    @property
+    def _equal(self) -> tuple[choices.Rate, ...]:
+        return ("true_positive_rate", "false_positive_rate")
+
+
+@dataclass(frozen=True)
+class EqualOpportunity(_Flipping):
+    """Make true positive rates equal in all groups at the least cost.
+
+    Parameters
+    ----------
+    cost
+        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+
+    References
+    ----------
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NeurIPS 2016.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair.fairness.mitigation import EqualOpportunity
+    >>> df = pl.DataFrame({"sex": ["F"] * 4 + ["M"] * 2, "fit": [1, 1, 0, 0, 1, 0]})
+    >>> df = df.with_columns(hired=pl.Series([1, 0, 0, 0, 1, 0]))
+    >>> EqualOpportunity().fit(df, label="fit", pred="hired", group="sex").achieved.select(
+    ...     "group", "true_positive_rate"
+    ... )
+    shape: (2, 2)
+    ┌───────┬────────────────────┐
+    │ group ┆ true_positive_rate │
+    │ ---   ┆ ---                │
+    │ str   ┆ f64                │
+    ╞═══════╪════════════════════╡
+    │ F     ┆ 0.5                │
+    │ M     ┆ 0.5                │
+    └───────┴────────────────────┘
+    """
+
+    @property
+    def _equal(self) -> tuple[choices.Rate, ...]:
+        return ("true_positive_rate",)
+
+
+@dataclass(frozen=True)
+class DemographicParity(_Flipping):
+    """Make selection rates equal in all groups at the least cost.
+
+    Parameters
+    ----------
+    cost
+        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+
+    References
+    ----------
+    Calders, Kamiran, Pechenizkiy (2009). Building Classifiers with Independency Constraints. ICDM
+    Workshops 2009.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair.fairness.mitigation import DemographicParity
+    >>> df = pl.DataFrame({"sex": ["F"] * 4 + ["M"] * 2, "fit": [1, 0, 0, 0, 1, 1]})
+    >>> fair = DemographicParity().fit(df, label="fit", pred="fit", group="sex")
+    >>> fair.achieved["selection_rate"].to_list()
+    [0.25, 0.25]
+    """
+
+    @property
+    def _equal(self) -> tuple[choices.Rate, ...]:
+        return ("selection_rate",)
+
+
+@dataclass(frozen=True)
+class GroupThresholds:
+    """Give every group thresholds of its own, mixed at random where one alone cannot do.
+
+    From the table of scores a linear programme finds, per group, up to three thresholds and how
+    often each decides, so that the groups are equal in what `parity` says at the least cost.
+
+    Parameters
+    ----------
+    parity
+        What is made equal: ``"equalized_odds"``, ``"equal_opportunity"`` (true positive rates) or
+        ``"demographic_parity"`` (selection rates).
+    cost
+        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+    bins
+        Where thresholds may lie, as in `fairness.scores`; None is every distinct score.
+
+    Notes
+    -----
+    A decision at threshold t is score >= t. The report's "before" is the one threshold for
+    everybody that costs least. Fairlearn's ``ThresholdOptimizer`` searches a grid for the same
+    optimum and draws its thresholds halfway between scores.
+
+    References
+    ----------
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NeurIPS 2016.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair.fairness.mitigation import GroupThresholds
+    >>> df = pl.DataFrame({"sex": ["F"] * 3 + ["M"] * 3, "fit": [0, 1, 1] * 2})
+    >>> df = df.with_columns(p=pl.Series([0.1, 0.3, 0.4, 0.5, 0.7, 0.9]))
+    >>> GroupThresholds().fit(df, label="fit", score="p", group="sex").rates
+    shape: (2, 3)
+    ┌───────┬───────────┬───────┐
+    │ group ┆ threshold ┆ share │
+    │ ---   ┆ ---       ┆ ---   │
+    │ str   ┆ f64       ┆ f64   │
+    ╞═══════╪═══════════╪═══════╡
+    │ F     ┆ 0.3       ┆ 1.0   │
+    │ M     ┆ 0.7       ┆ 1.0   │
+    └───────┴───────────┴───────┘
+    """
+
+    parity: Parity = "equalized_odds"
+    cost: Cost = _ERRORS
+    bins: Bins = 1000
+
+    def __post_init__(self) -> None:
+        choices.check_cost(self.cost)
+        if self.parity not in choices.PARITIES:
+            msg = f"`parity` is one of {', '.join(choices.PARITIES)}, got {self.parity!r}"
+            raise ValueError(msg)
+
+    def fit(
+        self,
+        frame: IntoFrame,
+        *,
+        label: IntoColumn,
+        score: IntoColumn,
+        group: IntoGroup,
+        weight: IntoColumn | None = None,
+    ) -> Mitigation:
+        """Count the frame once (a lazy one is collected for it) and find the thresholds.
+
+        Parameters
+        ----------
+        frame
+            Rows with known labels.
+        label, score, group
+            True label, 0 or 1; the score; the group, or several columns: their intersection.
+            Rows in which one of them is null are left out.
+        weight
+            What each row counts.
+
+        Returns
+        -------
+        Mitigation
+            The thresholds, what they achieve, a report, and `Mitigation.transform`.
+        """
+        columns = {"label": label, "score": score, "group": group, "weight": weight}
+        points = choices.score_points(as_lazy(frame), columns, self.bins)
+        equal = choices.PARITIES[self.parity]
+        rates, before, after = choices.thresholds(points, equal, self.cost)
+        return _fitted(rates, before, after, self.cost, {"score": score, "group": group})
+
+
+def _fitted(
+    rates: pl.DataFrame,
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    cost: Cost,
+    columns: Mapping[str, Any],
+) -> Mitigation:
+    """Put the rates beside what they achieve."""
+    table = pl.concat(
+        choices.as_decisions(cells).with_columns(when=pl.lit(when))
+        for when, cells in (("after", after), ("before", before))
+    )
+    values = measure(table, _REPORTED, by="when").drop("when")
+    costs = {
+        "metric": "cost",
+        "before": choices.mean_cost(before, cost),
+        "after": choices.mean_cost(after, cost),
+    }
+    report = values.transpose(
+        include_header=True, header_name="metric", column_names=["after", "before"]
+    )
+    report = pl.concat([report, pl.DataFrame([costs])], how="diagonal")
+    achieved = choices.achieved(before, after)
+    return Mitigation(rates, achieved, report.select("metric", "before", "after"), columns)

@@ -1,0 +1,66 @@
+"""Opt-in accessors: ``import polarsfair.namespace`` registers ``df.fair`` and ``lf.fair``.
+
+Examples
+--------
+>>> import polars as pl
+>>> import polarsfair.namespace
+>>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "hired": [0, 1, 1, 1]})
+>>> df.fair.stat_parity(group="sex", pred="hired")
+0.5
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair import _catalog
+from polarsfair._by_group import by_group
+from polarsfair._core import Metric, evaluate, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+_VERBS: dict[str, Callable[..., Any]] = {
+    "evaluate": evaluate,
+    "measure": measure,
+    "by_group": by_group,
+}
+
+
+@pl.api.register_dataframe_namespace("fair")
+@pl.api.register_lazyframe_namespace("fair")
+class FairNamespace:
+    """Every metric as a method of the frame: ``df.fair.stat_parity(...)``.
+
+    A name that two families share is reached by its family, ``df.fair.ranking.precision(...)``.
+    """
+
+    def __init__(self, frame: pl.DataFrame | pl.LazyFrame, family: str | None = None) -> None:
+        self._frame = frame
+        self._families = _catalog.FAMILIES if family is None else (family,)
+
+    def __getattr__(self, name: str) -> Any:
+        """Find a metric, a family, or one of the verbs, with the frame as first argument."""
+        if name in _catalog.FAMILIES:
+            return FairNamespace(self._frame, name)
+        if name in _VERBS:
+            return functools.partial(_VERBS[name], self._frame)
+        found = [known[name] for known in self._members() if name in known]
+        if len(found) == 1:
+            return functools.partial(found[0], self._frame)
+        families = zip(self._families, self._members(), strict=True)
+        where = [f"`fair.{family}.{name}`" for family, known in families if name in known]
+        hint = f"write {' or '.join(where)}" if where else "see `pf.catalog()`"
+        msg = f"`fair` has {len(found) or 'no'} metrics called {name!r}: {hint}"
+        raise AttributeError(msg)
+
+    def __dir__(self) -> list[str]:
+        """List the metrics, families and verbs, for completion."""
+        return sorted({*_VERBS, *self._families, *(n for known in self._members() for n in known)})
+
+    def _members(self) -> list[dict[str, Metric]]:
+        return [_catalog.family_members(family) for family in self._families]

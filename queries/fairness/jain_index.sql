@@ -1,0 +1,7 @@
+-- Jain's index of the absolute errors: (sum |e|)^2 / (n sum e^2). Undefined without an error.
+SELECT slice,
+       nullif(pow(sum(weight * abs(pred - label)), 2)
+              / (sum(weight) FILTER (pred IS NOT NULL AND label IS NOT NULL)
+                 * sum(weight * pow(pred - label, 2))), 'nan') AS value
+FROM rows
+GROUP BY slice

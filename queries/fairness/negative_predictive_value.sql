@@ -1,0 +1,6 @@
+-- Negative predictive value: of the rows predicted negative, the share that is.
+SELECT slice,
+       sum(weight * (NOT label)::INT) FILTER (NOT pred AND label IS NOT NULL)
+           / nullif(sum(weight) FILTER (NOT pred AND label IS NOT NULL), 0) AS value
+FROM rows
+GROUP BY slice

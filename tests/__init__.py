@@ -1,0 +1,1 @@
+"""The test suite; `python -m tests` runs every check of the project."""

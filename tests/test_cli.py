@@ -1,0 +1,455 @@
+"""The command line: it gives what the functions give, and says in one line what it cannot do."""
+
+import datetime as dt
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polarsfair as pf
+from polarsfair import _request, _sample, cli, fairness
+
+Run = Callable[..., tuple[int, str, str]]
+
+COLUMNS = ("--group", "sex", "--pred", "approved", "--label", "repaid")
+ROLES: dict[str, Any] = {"group": "sex", "pred": "approved", "label": "repaid"}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small sample lake, a directory a day."""
+    directory = tmp_path_factory.mktemp("lake")
+    assert len(list(_sample.write_lake(directory, 3000))) == _sample.FILES
+    return directory
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call the command line: exit code, standard output, standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def values(run: Run, tmp_path: Path) -> Callable[..., pl.DataFrame]:
+    """Call the command line with `--out` and read the file that it wrote."""
+
+    def call(*arguments: object) -> pl.DataFrame:
+        out = tmp_path / "values.parquet"
+        assert run(*arguments, "--out", out) == (0, "", "")
+        return pl.read_parquet(out)
+
+    return call
+
+
+def rows(lake: Path) -> pl.DataFrame:
+    return pl.read_parquet(lake, hive_partitioning=True)
+
+
+def test_evaluate_prints_value_band_and_verdict(run: Run, lake: Path) -> None:
+    code, out, err = run("evaluate", lake, "--metrics", "stat_parity,accuracy", *COLUMNS)
+    value = fairness.stat_parity(rows(lake), **ROLES)
+    printed = next(line for line in out.splitlines() if "stat_parity" in line)
+    assert (code, err) == (0, "")
+    assert f"{value:.4f}" in printed
+    assert "-0.1 to 0.1" in printed
+    assert ("outside" in printed) == (abs(value) > 0.1)
+
+
+def test_evaluate_gives_what_the_function_gives(
+    values: Callable[..., pl.DataFrame], lake: Path
+) -> None:
+    asked = [
+        "stat_parity",
+        "fairness.precision",
+        "ratio(fairness.f1)",
+        "group_max(true_positive_rate)",
+    ]
+    metrics = [
+        fairness.stat_parity,
+        fairness.precision,
+        pf.ratio(fairness.f1),
+        pf.group_max(fairness.true_positive_rate),
+    ]
+    by = ("--by", "day,country")
+    got = values(
+        "evaluate", lake, "--metrics", ",".join(asked), *COLUMNS, *by, "--weight", "weight"
+    )
+    expected = pf.evaluate(rows(lake), metrics, by=["day", "country"], weight="weight", **ROLES)
+    assert_frame_equal(got, expected)
+
+
+def test_many_metrics_by_slice_are_listed_one_below_the_other(run: Run, lake: Path) -> None:
+    names = [m.name for m in pf.metrics() if m.tally is fairness.decisions and not m.keys]
+    asked = ",".join(f"fairness.{name}" for name in names)
+    code, out, _ = run("evaluate", lake, "--metrics", asked, *COLUMNS, "--by", "country")
+    assert code == 0
+    assert all(f" {name} " in out for name in names)
+    assert len(out.splitlines()) == 4 + len(names) * len(_sample.COUNTRIES)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_out_is_read_by_its_suffix(run: Run, lake: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"values.{suffix}"
+    out.write_text("what was there before")
+    metrics = "stat_parity,disparate_impact"
+    code = run("evaluate", lake, "--metrics", metrics, *COLUMNS, "--by", "country", "--out", out)
+    reader = getattr(pl, f"read_{suffix}")
+    expected = pf.evaluate(
+        rows(lake), [fairness.stat_parity, fairness.disparate_impact], by="country", **ROLES
+    )
+    assert code == (0, "", "")
+    assert_frame_equal(reader(out), expected)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_out_keeps_the_old_file_when_writing_fails(
+    run: Run, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(frame: pl.DataFrame, path: Path) -> None:
+        path.write_text("half")
+        msg = "no space left on device"
+        raise OSError(msg)
+
+    monkeypatch.setitem(cli.WRITERS, ".json", full)
+    out = tmp_path / "values.json"
+    out.write_text("old")
+    code, _, err = run("evaluate", lake, "--metrics", "stat_parity", *COLUMNS, "--out", out)
+    assert (code, err) == (2, "polarsfair: no space left on device\n")
+    assert out.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(
+    ("sources", "days"),
+    [
+        (["{lake}"], 7),
+        (["{lake}/day=2026-01-06"], 1),
+        (["{lake}/day=2026-01-06", "{lake}/day=2026-01-07/"], 2),
+        (["{lake}/**/*.parquet"], 7),
+        (["{lake}/day=2026-01-*/part-1.parquet"], 7),
+        (["{lake}/day=2026-01-0[56]"], 2),
+        (["{lake}/day=2026-01-11/part-0.parquet"], 1),
+    ],
+)
+def test_lakes_are_files_globs_and_hive_directories(
+    values: Callable[..., pl.DataFrame], lake: Path, sources: list[str], days: int
+) -> None:
+    paths = [source.format(lake=lake) for source in sources]
+    got = values(
+        "evaluate", *paths, "--metrics", "selection_rate", "--pred", "approved", "--by", "day"
+    )
+    expected = fairness.selection_rate(rows(lake), pred="approved", by="day")
+    assert got.height == days
+    assert got["day"].dtype == pl.Date
+    if not any("part-" in source for source in sources):
+        assert_frame_equal(got, expected.filter(pl.col("day").is_in(got["day"].implode())))
+
+
+def test_directories_hide_what_writers_hide(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1]})
+    for name in ("a.parquet", "_temporary/b.parquet", ".c.parquet", "[d].parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        frame.write_parquet(tmp_path / name)
+    (tmp_path / "_SUCCESS").touch()
+    assert _request.scan([str(tmp_path)]).collect().height == 2
+
+
+def test_columns_that_came_later_do_no_harm(
+    values: Callable[..., pl.DataFrame], tmp_path: Path
+) -> None:
+    pl.DataFrame({"hired": [0, 1]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"new": ["x", "y"], "hired": [1, 1]}).write_parquet(tmp_path / "b.parquet")
+    got = values("evaluate", tmp_path, "--metrics", "selection_rate", "--pred", "hired")
+    assert got["selection_rate"].to_list() == [0.75]
+
+
+def test_roles_are_sql_expressions(values: Callable[..., pl.DataFrame], lake: Path) -> None:
+    got = values(
+        *("evaluate", lake, "--metrics", "stat_parity,selection_rate"),
+        *("--group", "CASE WHEN country = 'SE' THEN 'corrected' ELSE 'other' END"),
+        *("--pred", "score > 0.7", "--by", "EXTRACT(day FROM day) AS date"),
+    )
+    expected = pf.evaluate(
+        rows(lake),
+        [fairness.stat_parity, fairness.selection_rate],
+        group=pl.when(pl.col("country") == "SE")
+        .then(pl.lit("corrected"))
+        .otherwise(pl.lit("other")),
+        pred=pl.col("score") > 0.7,
+        by=pl.col("day").dt.day().alias("date"),
+    )
+    assert_frame_equal(got, expected, check_dtypes=False)
+
+
+def test_a_column_wins_over_the_expression_of_the_same_words(
+    values: Callable[..., pl.DataFrame], tmp_path: Path
+) -> None:
+    path = tmp_path / "odd.parquet"
+    pl.DataFrame({"score": [0.1, 0.2], "score > 0.5": [1, 1]}).write_parquet(path)
+    got = values("evaluate", path, "--metrics", "selection_rate", "--pred", "score > 0.5")
+    assert got["selection_rate"].to_list() == [1.0]
+
+
+GROUPS = [
+    pytest.param(["F", "M"], pl.String, "M", "M", id="text"),
+    pytest.param(["F", "M"], pl.Categorical, "M", "M", id="categorical"),
+    pytest.param(["F", "M"], pl.Enum(["F", "M"]), "M", "M", id="enum"),
+    pytest.param([1, 2], pl.Int8, "2", 2, id="integer"),
+    pytest.param([0.5, 1.5], pl.Float64, "1.5", 1.5, id="float"),
+    pytest.param([False, True], pl.Boolean, "true", True, id="Boolean"),
+    pytest.param(
+        [dt.date(2026, 1, 1), dt.date(2026, 1, 2)],
+        pl.Date,
+        "2026-01-02",
+        dt.date(2026, 1, 2),
+        id="date",
+    ),
+    pytest.param(["rest", "M"], pl.String, "group=rest", "rest", id="a group called rest"),
+    pytest.param(["a,b", "g=1"], pl.String, "group=g=1", "g=1", id="equal sign"),
+    pytest.param(["a,b", "c"], pl.String, "a,b", "a,b", id="comma"),
+    pytest.param(["F", "M"], pl.String, "overall", pf.OVERALL, id="overall"),
+    pytest.param(["rest", "M"], pl.String, "rest", pf.REST, id="rest"),
+]
+
+
+@pytest.mark.parametrize(("pair", "dtype", "text", "ref"), GROUPS)
+def test_ref_is_read_in_the_dtype_of_the_group(
+    values: Callable[..., pl.DataFrame],
+    tmp_path: Path,
+    pair: list[Any],
+    dtype: pl.DataType,
+    text: str,
+    ref: Any,
+) -> None:
+    path, table = tmp_path / "rows.parquet", tmp_path / "table.parquet"
+    groups = pl.Series("g", [pair[0]] * 3 + [pair[1]] * 4, dtype=dtype)
+    frame = pl.DataFrame([groups, pl.Series("hired", [1, 0, 0, 1, 1, 1, 0])])
+    frame.write_parquet(path)
+    expected = fairness.stat_parity(frame, group="g", pred="hired", ref=ref)
+    asked = ("--metrics", "stat_parity", "--ref", text)
+    got = values("evaluate", path, "--group", "g", "--pred", "hired", *asked)
+    assert got["stat_parity"].to_list() == [expected]
+
+    fairness.decisions(frame, group="g", pred="hired").write_parquet(table)
+    assert values("measure", table, *asked)["stat_parity"].to_list() == [expected]
+
+
+@pytest.mark.parametrize("group", [("--group", "sex,age"), ("--group", "sex", "--group", "age")])
+def test_intersections_and_their_reference(
+    values: Callable[..., pl.DataFrame], lake: Path, tmp_path: Path, group: tuple[str, ...]
+) -> None:
+    ref = ("--ref", "age=30-44, sex=M")
+    got = values("evaluate", lake, "--metrics", "stat_parity", *group, "--pred", "approved", *ref)
+    expected = fairness.stat_parity(
+        rows(lake), group=["sex", "age"], pred="approved", ref={"sex": "M", "age": "30-44"}
+    )
+    assert got["stat_parity"].to_list() == [pytest.approx(expected)]
+    values("tally", lake, *group, "--pred", "approved").write_parquet(tmp_path / "table.parquet")
+    got = values("measure", tmp_path / "table.parquet", "--metrics", "stat_parity", *ref)
+    assert got["stat_parity"].to_list() == [pytest.approx(expected)]
+
+
+def test_options_reach_the_metrics(values: Callable[..., pl.DataFrame], lake: Path) -> None:
+    asked = ("--metrics", "generalized_entropy", "--option", "alpha=0.5")
+    got = values("evaluate", lake, *asked, *COLUMNS)
+    expected = fairness.generalized_entropy(rows(lake), alpha=0.5, **ROLES)
+    assert got["generalized_entropy"].to_list() == [pytest.approx(expected)]
+
+
+def test_options_that_are_no_literal_are_text() -> None:
+    assert _request.options(["reduce=max", "k=[5, 10]", "base=2", "name='a b'"]) == {
+        "reduce": "max",
+        "k": [5, 10],
+        "base": 2,
+        "name": "a b",
+    }
+
+
+def test_any_role_can_be_named(values: Callable[..., pl.DataFrame], lake: Path) -> None:
+    got = values(
+        "evaluate",
+        lake,
+        "--metrics",
+        "fairness.precision",
+        "--pred",
+        "approved",
+        "--role",
+        "label=repaid",
+    )
+    expected = fairness.precision(rows(lake), pred="approved", label="repaid")
+    assert got["precision"].to_list() == [pytest.approx(expected)]
+
+
+def test_tables_of_parts_measure_like_the_whole(
+    values: Callable[..., pl.DataFrame], lake: Path, tmp_path: Path
+) -> None:
+    for day in sorted(lake.iterdir()):
+        stored = tmp_path / "tables" / day.name
+        stored.mkdir(parents=True)
+        values("tally", day, *COLUMNS, "--by", "country").write_parquet(stored / "table.parquet")
+    metrics = [fairness.stat_parity, fairness.equal_opportunity, fairness.f1]
+    names = ",".join(f"fairness.{metric.name}" for metric in metrics)
+    for by in ("day", "country"):
+        got = values("measure", tmp_path / "tables", "--metrics", names, "--by", by)
+        assert_frame_equal(got, pf.evaluate(rows(lake), metrics, by=by, **ROLES))
+
+
+def test_tables_with_and_without_weights_add_up(
+    values: Callable[..., pl.DataFrame], lake: Path, tmp_path: Path
+) -> None:
+    first, *others = (str(path) for path in sorted(lake.iterdir()))
+    values("tally", first, *COLUMNS, "--weight", "weight").write_parquet(tmp_path / "a.parquet")
+    values("tally", *others, *COLUMNS).write_parquet(tmp_path / "b.parquet")
+    got = values("measure", tmp_path / "[ab].parquet", "--metrics", "selection_rate")
+    weight = pl.when(pl.col("day") == _sample.DAYS[0]).then("weight").otherwise(1.0)
+    expected = fairness.selection_rate(rows(lake), pred="approved", weight=weight)
+    assert got["selection_rate"].to_list() == [pytest.approx(expected)]
+
+
+def test_tally_prints_a_sorted_table(run: Run, lake: Path) -> None:
+    code, out, _ = run("tally", lake, "--group", "sex", "--pred", "approved", "--by", "country")
+    table = fairness.decisions(rows(lake), group="sex", pred="approved", by="country")
+    lines = [line.split("│") for line in out.splitlines() if line.startswith("│")]
+    assert code == 0
+    assert len(lines) == table.height
+    assert [line[1].strip() for line in lines] == sorted(table["country"])
+    assert sum(int(line[4].replace(",", "")) for line in lines) == 3000
+
+
+def test_tally_of_another_kind(values: Callable[..., pl.DataFrame], lake: Path) -> None:
+    got = values("tally", lake, "--tally", "fairness.classes", "--group", "sex", "--pred", "age")
+    assert set(got["pred"]) == set(_sample.AGES)
+
+
+def test_metrics_lists_the_catalogue(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("metrics")
+    assert code == 0
+    assert all(name in out for name in pf.catalog()["metric"])
+    assert run("metrics", "--out", tmp_path / "catalogue.json")[0] == 0
+    assert pl.read_json(tmp_path / "catalogue.json")["metric"].equals(pf.catalog()["metric"])
+
+
+def test_metrics_explains_one(run: Run) -> None:
+    code, out, _ = run("metrics", "fairness.equal_opportunity")
+    assert code == 0
+    assert out.strip().splitlines()[-1].strip() in str(fairness.equal_opportunity.__doc__)
+
+
+def test_demo_shows_the_disparity(run: Run, tmp_path: Path) -> None:
+    directory = tmp_path / "lake"
+    code, out, err = run("demo", "--rows", 20_000, "--dir", directory)
+    assert (code, err) == (0, "")
+    assert len(list(directory.glob("day=*/part-*.parquet"))) == _sample.FILES
+    for metric, verdict in [("stat_parity", "outside"), ("accuracy_difference", "within")]:
+        assert verdict in next(line for line in out.splitlines() if f" {metric} " in line)
+    assert f"evaluate {directory}" in out
+
+
+def test_sample_lake_is_the_same_every_time(lake: Path, tmp_path: Path) -> None:
+    for seed, same in [(0, True), (1, False)]:
+        list(_sample.write_lake(tmp_path / str(seed), 3000, seed=seed))
+        assert rows(tmp_path / str(seed)).equals(rows(lake)) == same
+
+
+def test_sample_lake_has_its_disparity_in_the_score_alone() -> None:
+    frame = _sample.loans(50_000, day=3, seed=[7])
+    gap = {"group": "sex", "ref": "M"}
+    corrected = frame.filter(pl.col("country") == _sample.CORRECTED)
+    assert abs(fairness.difference(fairness.base_rate)(frame, label="repaid", **gap)) < 0.02
+    assert fairness.stat_parity(frame, pred="approved", **gap) < -0.1
+    assert abs(fairness.stat_parity(corrected, pred="approved", **gap)) < 0.05
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version") == (0, f"polarsfair {pf.__version__}\n", "")
+    for arguments in ((), ("--help",)):
+        code, out, err = run(*arguments)
+        assert (code, err) == (0, "")
+        assert all(
+            command in out for command in ("evaluate", "tally", "measure", "metrics", "demo")
+        )
+
+
+EVALUATE = ("evaluate", "{lake}", "--metrics")
+STAT_PARITY = (*EVALUATE, "stat_parity", "--group", "sex", "--pred", "approved")
+BAD = [
+    pytest.param(["nonsense"], "nonsense", id="command"),
+    pytest.param(["evaluate"], "LAKE", id="no lake"),
+    pytest.param(["evaluate", "{lake}"], "--metrics", id="no metrics"),
+    pytest.param(
+        ["evaluate", "{lake}/none", "--metrics", "accuracy"], "none' is no file", id="lake"
+    ),
+    pytest.param(
+        ["evaluate", "{empty}", "--metrics", "accuracy"], "no .parquet file", id="empty lake"
+    ),
+    pytest.param(["evaluate", __file__, "--metrics", "accuracy"], "as Parquet", id="not Parquet"),
+    pytest.param([*EVALUATE, "stat_party"], "did you mean 'stat_parity'?", id="metric"),
+    pytest.param([*EVALUATE, "ratio(stat_parity)"], "compares groups already", id="comparison"),
+    pytest.param([*EVALUATE, "stat_parity", "--pred", "approved"], "--group COLUMN", id="role"),
+    pytest.param([*STAT_PARITY, "--pred", "aproved"], "--pred approved", id="column"),
+    pytest.param([*STAT_PARITY, "--pred", "score >"], "SQL expression", id="SQL"),
+    pytest.param([*STAT_PARITY, "--pred", "country"], "\"country = 'yes'\"", id="text pred"),
+    pytest.param([*STAT_PARITY, "--pred", "score"], '"score > 0.5"', id="pred of 0.3"),
+    pytest.param([*STAT_PARITY, "--weight", "score - 2"], "`weight` holds a value", id="weight"),
+    pytest.param([*STAT_PARITY, "--ref", "X"], "are: F, M", id="ref"),
+    pytest.param(
+        [*EVALUATE, "accuracy", "--group", "score > 0.5", "--ref", "M"], "Boolean", id="ref dtype"
+    ),
+    pytest.param([*STAT_PARITY, "--group", "age", "--ref", "M"], "sex=...,age=...", id="ref part"),
+    pytest.param(
+        [*EVALUATE, "selection_rate", "--pred", "approved", "--ref", "M"], "--group", id="ref alone"
+    ),
+    pytest.param([*STAT_PARITY, "--option", "alpha"], "NAME=VALUE", id="option"),
+    pytest.param([*STAT_PARITY, "--option", "alpha=1"], "alpha", id="option not taken"),
+    pytest.param([*STAT_PARITY, "--role", "sexe"], "NAME=VALUE", id="role without column"),
+    pytest.param([*STAT_PARITY, "--role", "grp=sex"], "grp", id="unknown role"),
+    pytest.param(
+        [*STAT_PARITY, "--out", "{empty}/values.xlsx"], ".parquet, .csv, .json", id="suffix"
+    ),
+    pytest.param([*STAT_PARITY, "--out", "{empty}/no/values.csv"], "no directory", id="directory"),
+    pytest.param([*STAT_PARITY, "--nonsense"], "--nonsense", id="flag"),
+    pytest.param(["tally", "{lake}", "--tally", "decisions"], "fairness.decisions", id="tally"),
+    pytest.param(
+        ["tally", "{lake}", "--group", "sex,age", "--out", "{empty}/t.csv"],
+        "t.parquet",
+        id="nested",
+    ),
+    pytest.param(["measure", "{lake}", "--metrics", "stat_parity"], "no column", id="not a table"),
+    pytest.param(["metrics", "stat_party"], "stat_parity", id="metric to explain"),
+    pytest.param(["demo", "--rows", "3"], "--rows", id="too few rows"),
+    pytest.param(["demo", "--dir", "{lake}"], "not an empty directory", id="demo in a full place"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD)
+def test_bad_requests_end_with_2_and_one_line(
+    run: Run, lake: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    typed = [argument.format(lake=lake, empty=tmp_path) for argument in arguments]
+    code, out, err = run(*typed)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.startswith("polarsfair: ")
+    assert err.count("\n") == 1
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_process_of_its_own(lake: Path) -> None:
+    asked = ["evaluate", str(lake), "--metrics", "stat_parity", *COLUMNS]
+    for more, code, lines in [([], 0, 0), (["--ref", "X"], 2, 1)]:
+        command = [sys.executable, "-m", "polarsfair", *asked, *more]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (code, lines)
+        assert ("stat_parity" in done.stdout) == (code == 0)

@@ -1,0 +1,265 @@
+"""Laws that every metric obeys, asked of all metrics of a tally at once.
+
+Bounds; no dependence on row order; merged tables equal one table; a slice equals filtering; an
+integer weight equals repetition; eager, lazy and streaming agree. A new metric is asked without
+anybody naming it here, and one whose tally has no sample fails.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import polarsfair as pf
+from tests._samples import SAMPLES, Sample
+
+few = settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def metric_sets() -> dict[str, list[pf.Metric]]:
+    """Group the metrics that can be asked in one call: same table, same keys."""
+    sets: dict[str, list[pf.Metric]] = {}
+    sisters = (s.metric for metric in pf.metrics() for s in metric.sisters)
+    for metric in [*pf.metrics(), *sisters]:
+        name = "-".join([metric.tally.name, *metric.result_keys()])
+        known = [one.name for one in sets.setdefault(name, [])]
+        if metric.name not in known:
+            sets[name].append(metric)
+    return sets
+
+
+SETS = metric_sets()
+ASKED = {name: chosen for name, chosen in SETS.items() if chosen[0].tally.name in SAMPLES}
+every_set = pytest.mark.parametrize("name", ASKED)
+mergeable_sets = pytest.mark.parametrize("name", [n for n in ASKED if ASKED[n][0].tally.mergeable])
+weighted_sets = pytest.mark.parametrize(
+    "name", [n for n in ASKED if "weight" in ASKED[n][0].tally.roles]
+)
+
+
+def sample_of(name: str) -> Sample:
+    return SAMPLES[ASKED[name][0].tally.name]
+
+
+def options_of(name: str) -> list[dict[str, Any]]:
+    takes_ref = any("ref" in metric.option_names for metric in ASKED[name])
+    refs = [pf.OVERALL, pf.REST] if takes_ref and sample_of(name).refs else []
+    return [{}, *({"ref": ref} for ref in refs)]
+
+
+def draw(data: st.DataObject, name: str) -> tuple[pl.DataFrame, dict[str, Any]]:
+    sample = sample_of(name)
+    frames = {role: data.draw(strategy) for role, strategy in sample.frames.items()}
+    return data.draw(sample.rows), sample.roles | frames
+
+
+def equal(left: pl.DataFrame, right: pl.DataFrame) -> None:
+    assert_frame_equal(left, right, check_exact=False, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_every_tally_has_a_sample() -> None:
+    assert {chosen[0].tally.name for chosen in SETS.values()} <= set(SAMPLES)
+
+
+@every_set
+@few
+@given(data=st.data())
+def test_values_lie_within_the_bounds(name: str, data: st.DataObject) -> None:
+    rows, roles = draw(data, name)
+    # A reference that no row has is an error, so one is asked for only where it is there.
+    named = [{"ref": "a"}] if "g" in rows.columns and "a" in rows["g"] else []
+    for options in [*options_of(name), *(named if len(options_of(name)) > 1 else [])]:
+        values = pf.evaluate(rows, ASKED[name], **roles, by="d", **options)
+        for metric in ASKED[name]:
+            low, high = metric.bounds
+            column = values[metric.name].drop_nulls()
+            assert not column.is_nan().any(), metric
+            assert column.is_between(low - 1e-9, high + 1e-9).all(), (metric, column.to_list())
+
+
+@every_set
+@few
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_row_order_does_not_matter(name: str, data: st.DataObject, seed: int) -> None:
+    rows, roles = draw(data, name)
+    mixed = {
+        role: value.sample(fraction=1, shuffle=True, seed=seed)
+        if isinstance(value, pl.DataFrame)
+        else value
+        for role, value in roles.items()
+    }
+    other = rows.sample(fraction=1, shuffle=True, seed=seed)
+    for options in options_of(name):
+        equal(
+            pf.evaluate(rows, ASKED[name], **roles, by="d", **options),
+            pf.evaluate(other, ASKED[name], **mixed, by="d", **options),
+        )
+
+
+def tally_options(metrics: list[pf.Metric]) -> dict[str, Any]:
+    """Give the options under which one table serves all metrics of a set."""
+    tally = metrics[0].tally
+    asked: dict[str, Any] = {}
+    for option in tally.option_names:
+        values = [m.option(option) for m in metrics if not m.bases]
+        distinct = [v for i, v in enumerate(values) if v not in values[:i]]
+        if distinct:
+            asked[option] = distinct[0] if len(distinct) == 1 else distinct
+    return asked
+
+
+@mergeable_sets
+@few
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_merged_tables_equal_one_table(name: str, data: st.DataObject, seed: int) -> None:
+    rows, roles = draw(data, name)
+    metrics, sample = ASKED[name], sample_of(name)
+    key = pl.int_range(pl.len()) if sample.kept_whole is None else pl.col(sample.kept_whole)
+    part = key.hash(seed) % 3
+    column = sample.kept_whole
+    tables = [
+        metrics[0].tally(
+            rows.filter(part == i),
+            by="d",
+            **{
+                role: value.filter(part == i)
+                if isinstance(value, pl.DataFrame) and column in value.columns
+                else value
+                for role, value in roles.items()
+            },
+            **tally_options(metrics),
+        )
+        for i in range(3)
+    ]
+    for options in options_of(name):
+        whole = pf.evaluate(rows, metrics, **roles, by="d", **options)
+        equal(pf.measure(tables, metrics, by="d", **options), whole)
+        total = pf.evaluate(rows, metrics, **roles, **options)
+        equal(pf.measure(pl.concat(tables, how="diagonal_relaxed"), metrics, **options), total)
+
+
+@every_set
+@few
+@given(data=st.data())
+def test_a_slice_equals_filtering(name: str, data: st.DataObject) -> None:
+    rows, roles = draw(data, name)
+    sliced = pf.evaluate(rows, ASKED[name], **roles, by="d")
+    assert sliced["d"].is_sorted()
+    for value in [None, "x", "y"]:
+        here = pl.col("d").eq_missing(pl.lit(value))
+        kept = {
+            role: given.filter(here)
+            if isinstance(given, pl.DataFrame) and "d" in given.columns
+            else given
+            for role, given in roles.items()
+        }
+        part = rows.filter(here)
+        if part.is_empty():
+            continue
+        alone = pf.evaluate(part, ASKED[name], **kept)
+        equal(sliced.filter(here).drop("d"), alone)
+
+
+@weighted_sets
+@few
+@given(data=st.data())
+def test_an_integer_weight_is_repetition(name: str, data: st.DataObject) -> None:
+    rows, roles = draw(data, name)
+    rows = rows.filter(pl.col("w") > 0)
+    repeated = rows.select(pl.all().repeat_by("w").explode()) if rows.height else rows
+    for options in options_of(name):
+        equal(
+            pf.evaluate(rows, ASKED[name], **roles, by="d", weight="w", **options),
+            pf.evaluate(repeated, ASKED[name], **roles, by="d", **options),
+        )
+
+
+@every_set
+@few
+@given(data=st.data())
+def test_eager_lazy_and_streaming_agree(name: str, data: st.DataObject) -> None:
+    rows, roles = draw(data, name)
+    for options in options_of(name):
+        eager = pf.evaluate(rows, ASKED[name], **roles, by="d", **options)
+        lazy = pf.evaluate(rows.lazy(), ASKED[name], **roles, by="d", **options)
+        assert lazy.collect_schema() == eager.schema
+        equal(lazy.collect(engine="in-memory"), eager)
+        equal(lazy.collect(engine="streaming"), eager)
+
+
+@every_set
+def test_an_empty_frame_has_no_value(name: str) -> None:
+    sample = sample_of(name)
+    rows = empty(sample.rows)
+    roles = sample.roles | {role: empty(strategy) for role, strategy in sample.frames.items()}
+    metrics = ASKED[name]
+    assert pf.evaluate(rows, metrics, **roles, by="d").is_empty()
+    total = pf.evaluate(rows, metrics, **roles)
+    if not metrics[0].result_keys():
+        assert total.height == 1
+        assert all(value is None for value in total.row(0)), total
+        assert math.isnan(metrics[0](rows, **roles))
+
+
+def empty(strategy: st.SearchStrategy[pl.DataFrame]) -> pl.DataFrame:
+    """Give a frame of the strategy's columns without a row."""
+    found: list[pl.DataFrame] = []
+
+    @settings(max_examples=1, deadline=None, derandomize=True, database=None)
+    @given(strategy)
+    def take(frame: pl.DataFrame) -> None:
+        found.append(frame)
+
+    take()
+    return found[0].clear()
+
+
+@pytest.mark.parametrize("metric", pf.metrics(), ids=lambda m: f"{m.family}.{m.name}")
+def test_metrics_are_pickled_by_reference(metric: pf.Metric) -> None:
+    assert pickle.loads(pickle.dumps(metric)) is metric
+    renamed = pickle.loads(pickle.dumps(metric.alias("other")))
+    assert (renamed.name, renamed.formula) == ("other", metric.formula)
+    if not metric.bases and "group" not in metric.keys:
+        combined = pickle.loads(pickle.dumps(pf.difference(metric)))
+        assert combined.name == f"{metric.name}_difference"
+        assert combined.bases[0] is metric
+
+
+@pytest.mark.parametrize("metric", pf.metrics(), ids=lambda m: f"{m.family}.{m.name}")
+def test_facts_are_consistent(metric: pf.Metric) -> None:
+    low, high = metric.bounds
+    assert low < high
+    if metric.ideal is not None:
+        assert low <= metric.ideal <= high
+    if metric.fair is not None:
+        assert low <= metric.fair[0] < metric.fair[1] <= high
+        assert metric.ideal is not None
+        assert metric.fair[0] <= metric.ideal <= metric.fair[1]
+    if metric.better is None:
+        assert metric.ideal is None, "a description has no ideal"
+    if metric.ideal is None:
+        assert metric.better != "ideal"
+
+
+def test_the_catalogue_has_every_metric() -> None:
+    catalogue = pf.catalog()
+    assert catalogue.height == len(pf.metrics())
+    assert catalogue["metric"].is_unique().all()
+    assert catalogue.columns == [
+        "metric", "family", "name", "tally", "roles", "options", "ideal", "lower", "upper",
+        "better", "fair_low", "fair_high", "kind", "reference", "summary",
+    ]  # fmt: skip
+    complete = catalogue.select("tally", "kind", "reference", "summary", "lower", "upper")
+    assert complete.null_count().sum_horizontal().item() == 0

@@ -1,0 +1,198 @@
+"""Everything that can be wrong with lists: what is said, at the call or when a frame is read."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.exceptions import ColumnNotFoundError, InvalidOperationError
+
+import polarsfair as pf
+from polarsfair import ranking
+
+ROLES = {"user": "user", "item": "item", "score": "score"}
+RANKED = {"user": "user", "item": "item", "rank": "rank"}
+RECS = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "score": [0.9, 0.4, 0.5]})
+ACTUAL = pl.DataFrame({"user": [1, 2, 2], "item": [8, 7, 9], "stars": [1, 2, 3]})
+
+
+def refused(message: str, recs: Any = RECS, actual: Any = ACTUAL, **given: Any) -> None:
+    """The call raises, for eager and for lazy frames alike, and so does the tally."""
+    keywords = {**ROLES, **given}
+    kinds = (ValueError, TypeError, ColumnNotFoundError)
+    with pytest.raises(kinds, match=message):
+        ranking.ndcg(recs, actual, **keywords)
+    with pytest.raises(kinds, match=message):
+        ranking.ndcg(recs.lazy(), actual, **keywords)
+
+
+def stopped(message: str, recs: pl.DataFrame, actual: pl.DataFrame = ACTUAL, **given: Any) -> None:
+    """Only rows can tell: a ValueError for eager frames, and a lazy one stops when it is read."""
+    for k in (5, None):
+        with pytest.raises(ValueError, match=message):
+            ranking.ndcg(recs, actual, k=k, **given)
+        lazy = ranking.ndcg(recs.lazy(), actual, k=k, **given)
+        with pytest.raises(InvalidOperationError, match=message):
+            lazy.collect(engine="streaming")
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "3", [5, 0]])
+def test_k_is_a_number_of_places(k: Any) -> None:
+    refused("`k` is the number of places", k=k)
+    with pytest.raises(ValueError, match="`k` is the number"):
+        ranking.lists(RECS, ACTUAL, k=k, **ROLES)
+    with pytest.raises(ValueError, match="`k` is the number"):
+        pf.measure(ranking.lists(RECS, ACTUAL, **ROLES), [ranking.ndcg], k=k)
+
+
+def test_a_table_refuses_what_it_did_not_keep() -> None:
+    table = ranking.lists(RECS, ACTUAL, k=1, **ROLES)
+    with pytest.raises(ValueError, match="keeps fewer than 2 ranks"):
+        pf.measure(table, [ranking.ndcg], k=2)
+    with pytest.raises(ValueError, match="longer than the table keeps"):
+        pf.measure(table, [ranking.ndcg])
+    with pytest.raises(InvalidOperationError, match="keeps fewer than 2 ranks"):
+        pf.measure(table.lazy(), [ranking.ndcg], k=[1, 2]).collect()
+    assert pf.measure(table, [ranking.ndcg], k=1)["ndcg"].item() == pytest.approx(0.3065736)
+    with pytest.raises(ValueError, match="at most 1024"):
+        ranking.lists(RECS, ACTUAL, k=1025, **ROLES)
+
+
+def test_gains_refuse_what_they_were_not_counted_with() -> None:
+    table = ranking.gains(RECS, ACTUAL, k=2, relevance="stars", gain="linear", **ROLES)
+    with pytest.raises(ValueError, match="holds no lines of k=3"):
+        pf.measure(table, [ranking.ndcg], k=3, gain="linear")
+    with pytest.raises(ValueError, match="holds no lines"):
+        pf.measure(table, [ranking.ndcg], k=2)
+    known = pf.measure(table, [ranking.ndcg.bind(gain="linear"), ranking.precision], k=2)
+    assert known["precision"].item() == ranking.precision(RECS, ACTUAL, k=2, **ROLES)
+
+
+def test_order_is_given_once() -> None:
+    ranked = RECS.with_columns(rank=pl.lit(1))
+    refused("give one of them", ranked, rank="rank")
+    refused('`score="<column>"` or `rank="<column>"`', score=None)
+    for text in ("score", "rank"):
+        refused(
+            f"`{text}` is String", RECS.with_columns(x=pl.lit("a")), **{"score": None, text: "x"}
+        )
+    refused("`rank` is Float64", RECS, score=None, rank="score")
+
+
+def test_ids_have_one_dtype() -> None:
+    refused(
+        "`user` is Int64 in `recs` and String in `actual`", actual=ACTUAL.cast({"user": pl.String})
+    )
+    refused(
+        "`item` is Int64 in `recs` and Int32 in `actual`", actual=ACTUAL.cast({"item": pl.Int32})
+    )
+    users = pl.DataFrame({"user": ["1"], "home": ["a"]})
+    refused("`user` is Int64 in `recs` and String in `users`", users=users, by="home")
+    days = RECS.with_columns(day=1), ACTUAL.with_columns(day=pl.lit("1"))
+    refused("`day` is Int32 in `recs` and String in `actual`", *days, by="day")
+
+
+def test_columns_that_are_missing_or_in_two_frames() -> None:
+    refused("did you mean `user='user'`", user="usr")
+    refused("did you mean `relevance='stars'`", relevance="star")
+    refused("`by` names the column 'town'", by="town")
+    users = pl.DataFrame({"user": [1], "stars": [1]})
+    refused("`users` and `actual` both have", users=users, by="stars")
+    refused("different frames", by=(pl.col("score") + pl.col("stars")).alias("sum"))
+    refused("`relevance` is String", relevance=pl.col("stars").cast(pl.String))
+    refused("needs the role `actual`", actual=None)
+    refused("which cannot be a key", user=pl.struct("user", "item"))
+
+
+def test_options_take_what_they_list() -> None:
+    for option in ("ideal_over", "discount", "gain", "average_over", "empty"):
+        refused(f"`{option}` is one of", **{option: "nonsense"}, k=3)
+    refused("`convention` is one of", convention="nonsense")
+    refused("`ties` is one of", ties="first")
+    refused("`repeats` is one of", repeats="keep")
+    refused("`plan` is one of", plan="sort")
+    refused("`p`, the chance", discount="geometric", p=1.5)
+    refused("take no role or option `colour`", colour="red")
+    refused("has no meaning for grades", gain="linear", ideal_over="k", relevance="stars")
+    refused("`gain` is about grades", gain="linear")
+    with pytest.raises(ValueError, match="add `max_grade="):
+        ranking.err(RECS, ACTUAL, gain="linear", relevance="stars", **ROLES)
+    ranked = RECS.with_columns(rank=pl.Series([1, 2, 1]))
+    with pytest.raises(ValueError, match="about equal scores"):
+        ranking.ndcg(ranked, ACTUAL, ties="optimistic", **RANKED)
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "f1", "hit_rate", "map", "mrr", "rbp"])
+def test_gain_is_for_metrics_that_have_one(name: str) -> None:
+    for k in (3, None):
+        with pytest.raises(TypeError, match="take no role or option `gain`"):
+            getattr(ranking, name)(RECS, ACTUAL, gain="linear", relevance="stars", k=k, **ROLES)
+
+
+def test_ranks_start_at_1_and_differ() -> None:
+    zero = RECS.with_columns(rank=pl.Series([0, 1, 1]))
+    stopped("not a whole number from 1", zero, **RANKED)
+    stopped("not a whole number from 1", zero.with_columns(rank=pl.Series([1, None, 1])), **RANKED)
+    alike = pl.DataFrame({"user": [2, 2], "item": [7, 9], "rank": [3, 3]})
+    stopped("the same place", alike, **RANKED)
+    skipped = pl.DataFrame({"user": [2, 2, 2], "item": [7, 1, 9], "rank": [2, 9, 40]})
+    found = ranking.mrr(skipped, ACTUAL, k=[1, 2], **RANKED)["mrr"].to_list()
+    assert found == [0, 1 / 2 / 2]
+    assert ranking.recall(skipped, ACTUAL, k=40, **RANKED) == 1 / 2
+
+
+def test_repeats_are_refused_on_request() -> None:
+    twice = pl.concat([RECS, RECS.head(1)])
+    stopped("a list holds an item more than once", twice, repeats="error", **ROLES)
+    again = pl.concat([ACTUAL, ACTUAL.head(1)])
+    stopped("in `actual` twice", RECS, again, repeats="error", **ROLES)
+    fine = ranking.ndcg(RECS, ACTUAL, repeats="error", **ROLES)
+    assert fine == ranking.ndcg(RECS, ACTUAL, **ROLES)
+
+
+def test_users_are_listed_once() -> None:
+    users = pl.DataFrame({"user": [1, 1, 2], "home": ["a", "b", "c"]})
+    stopped("`users` holds a `user` more than once", RECS, users=users, by="home", **ROLES)
+
+
+def test_rows_without_user_or_item_are_left_out() -> None:
+    more = pl.DataFrame({"user": [None, 1], "item": [8, None], "score": [1.0, 1.0]})
+    also = pl.DataFrame({"user": [None, 1], "item": [8, None], "stars": [1, 1]})
+    metrics = [ranking.precision, ranking.recall, ranking.ndcg]
+    plain, odd = (
+        pf.evaluate(recs, metrics, actual=actual, k=2, **ROLES)
+        for recs, actual in ((RECS, ACTUAL), (pl.concat([RECS, more]), pl.concat([ACTUAL, also])))
+    )
+    assert plain.equals(odd)
+
+
+@pytest.mark.parametrize("unknown", [None, float("nan")])
+@pytest.mark.parametrize("plan", ["hits first", "window"])
+def test_unknown_scores_come_last(unknown: float | None, plan: str) -> None:
+    scores = [unknown, float("-inf"), unknown, -5.0]
+    recs = pl.DataFrame({"user": [1] * 4, "item": [1, 2, 3, 4], "score": scores})
+    for item, rank in ((4, 1), (2, 2), (1, 3), (3, 4)):
+        actual = pl.DataFrame({"user": [1], "item": [item]})
+        for k in (10, None):
+            assert ranking.mrr(recs, actual, k=k, plan=plan, **ROLES) == pytest.approx(1 / rank)
+
+
+def test_users_on_one_side_only() -> None:
+    strangers = RECS.with_columns(pl.col("user") + 100)
+    metrics = [ranking.precision, ranking.recall, ranking.map, ranking.ndcg]
+    found = pf.evaluate(strangers, metrics, actual=ACTUAL, k=2, **ROLES)
+    assert found.row(0) == (None, 0, None, 0)
+    counts = ranking.support(strangers, ACTUAL, **ROLES).row(0)
+    assert counts == (4, 2, 0, 2, 0, 0)
+
+
+@pytest.mark.parametrize("k", [3, None])
+def test_empty_frames(k: int | None) -> None:
+    none, nothing = RECS.clear(), ACTUAL.clear()
+    assert str(ranking.ndcg(none, nothing, k=k, **ROLES)) == "nan"
+    assert str(ranking.ndcg(RECS, nothing, k=k, **ROLES)) == "nan"
+    assert ranking.ndcg(none, ACTUAL, k=k, **ROLES) == 0
+    days = none.with_columns(day=pl.lit(1)), nothing.with_columns(day=pl.lit(1))
+    assert ranking.ndcg(*days, by="day", k=k, **ROLES).height == 0
+    assert ranking.ndcg(*days, by="day", k=[1, 2], **ROLES).height == 0
+    assert ranking.lists(none, nothing, **ROLES).height == 0
+    assert ranking.support(none, nothing, **ROLES).row(0) == (0, 0, 0, 0, 0, 0)

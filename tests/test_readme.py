@@ -1,0 +1,53 @@
+"""The README is run, not believed."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import polarsfair as pf
+from polarsfair import _sample, cli
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_python_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    list(_sample.write_lake(tmp_path / "sample", 2000))
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec("\n".join(blocks), names)
+    assert len(blocks) == 3
+    assert len(list(tmp_path.glob("tables/*.parquet"))) == 2
+    values = names["values"].collect()
+    assert values.columns == ["day", "stat_parity", "equal_opportunity"]
+
+
+def test_shell_lines_of_the_lake_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```sh\n(polarsfair .*?)```", README, re.DOTALL)
+    demo, evaluate = block.replace("\\\n", " ").strip().splitlines()
+    for command in (f"{demo} --rows 2000", evaluate):
+        words = [word.strip('"') for word in re.findall(r'".*?"|\S+', command)]
+        with pytest.raises(SystemExit, match="0"):
+            cli.main(words[1:])
+    assert pl.read_parquet("values.parquet").height == len(_sample.DAYS)
+
+
+def test_ci_runs_the_checks_that_the_readme_names() -> None:
+    for words in ("-c constraints.txt -e '.[dev]'", "-m tests"):
+        assert words in README.split("```")[1]
+        assert words in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_catalogue_names_every_metric_and_nothing_else() -> None:
+    table = re.findall(r"^\|.*\|.*\|(.*)\|$", README, re.MULTILINE)
+    listed = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
+    assert "stat_parity" in listed
+    families = (pf.fairness, pf.ranking, pf.clustering)
+    assert listed <= {name for family in families for name in family.__all__}
+    bounds = {metric.name for metric in pf.metrics() if metric.name.endswith("_error")}
+    assert {metric.name for metric in pf.metrics()} - listed <= bounds

@@ -1,0 +1,271 @@
+"""What a person meets at the door: other frames, free names of slices, groups of every dtype."""
+
+import datetime as dt
+import decimal
+import math
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polarsfair as pf
+import polarsfair.namespace
+from polarsfair import _request, fairness
+
+ROWS = pl.DataFrame(
+    {
+        "sex": ["F", "F", "F", "M", "M", "M", None],
+        "city": ["A", "A", "B", "A", "B", "B", "A"],
+        "hired": [0, 1, 0, 1, 1, 0, 1],
+        "fit": [1, 1, 0, 1, 1, 1, 0],
+        "score": [0.25, 0.5, 0.0, 1.0, 0.75, 0.5, 1.0],
+        "w": [1.0, 0.5, 2.0, 1.0, 0.0, 3.0, 1.0],
+    }
+)
+ROLES: dict[str, Any] = {"group": "sex", "pred": "hired", "label": "fit"}
+
+
+# frames of other libraries
+
+
+def test_frames_of_other_libraries_are_eager_frames() -> None:
+    arrow = ROWS.to_arrow()
+    relation: Any = duckdb.sql("select * from arrow")
+    for frame in (ROWS.to_pandas(), arrow, arrow.to_reader(), relation):
+        assert fairness.stat_parity(frame, **ROLES, ref="M") == pytest.approx(-1 / 3)
+    sliced = fairness.stat_parity(relation, **ROLES, by="city")
+    assert_frame_equal(sliced, fairness.stat_parity(ROWS, **ROLES, by="city"))
+    tables = [fairness.decisions(arrow, **ROLES).to_pandas(), fairness.decisions(ROWS, **ROLES)]
+    assert pf.measure(tables, fairness.stat_parity).item() == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("frame", [{"sex": ["F"]}, "lake.parquet", ROWS["sex"], None])
+def test_what_is_no_frame_is_refused(frame: Any) -> None:
+    with pytest.raises(TypeError, match=r"wrap the data in `pl.DataFrame"):
+        fairness.stat_parity(frame, **ROLES)
+
+
+# the opt-in namespace
+
+
+def test_namespace_of_both_kinds_of_frame() -> None:
+    value = fairness.stat_parity(ROWS, **ROLES)
+    eager: Any = ROWS
+    lazy: Any = ROWS.lazy()
+    assert eager.fair.stat_parity(**ROLES) == value
+    assert lazy.fair.stat_parity(**ROLES).collect().item() == value
+    assert eager.fair.fairness.precision(**ROLES) == fairness.precision(ROWS, **ROLES)
+    assert eager.fair.evaluate([fairness.stat_parity], **ROLES).item() == value
+    table: Any = fairness.decisions(ROWS, **ROLES)
+    assert table.fair.measure(fairness.stat_parity).item() == value
+    assert {"stat_parity", "evaluate", "fairness"} <= set(dir(eager.fair))
+
+
+def test_namespace_says_where_a_name_is() -> None:
+    frame: Any = ROWS
+    with pytest.raises(AttributeError) as shared:
+        _ = frame.fair.precision
+    assert "`fair.fairness.precision` or `fair.ranking.precision`" in str(shared.value)
+    assert "fair.clustering.precision" not in str(shared.value)
+    with pytest.raises(AttributeError, match=r"no metrics called 'stat_partiy'"):
+        _ = frame.fair.stat_partiy
+
+
+# slices may be called like the columns that formulas work with
+
+INNER = ["tp", "selected", "size", "total", "benefit", "share", "one", "other", "odds"]
+INNER += ["is_ref", "hits", "true", "predicted", "first", "known", "distance", "value", "bad_score"]
+
+
+@pytest.mark.parametrize("name", INNER)
+@pytest.mark.parametrize("ref", [None, "M", pf.REST], ids=str)
+def test_a_slice_called_like_an_inner_column(name: str, ref: Any) -> None:
+    rows = ROWS.rename({"city": name})
+    listed = {"pred": pl.concat_list("hired", "fit")}
+    soft = {"group": "sex", "score": "score", "label": "fit", "weight": "w"}
+    asked: list[tuple[list[pf.Metric], dict[str, Any], dict[str, Any]]] = [
+        ([fairness.stat_parity, fairness.cohen_d, fairness.theil_within], ROLES, {"ref": ref}),
+        ([fairness.multiclass_average_odds], ROLES, {"ref": ref}),
+        ([fairness.stat_parity_by_class], ROLES | listed, {"ref": ref}),
+        ([fairness.precision_by_class], ROLES, {}),
+        ([fairness.theil, fairness.generalized_entropy_between], soft, {}),
+    ]
+    for metrics, roles, options in asked:
+        expected = pf.evaluate(ROWS, metrics, **roles, **options, by="city").rename({"city": name})
+        found = pf.evaluate(rows, metrics, **roles, **options, by=name)
+        assert_frame_equal(found, expected)
+        lazy = pf.evaluate(rows.lazy(), metrics, **roles, **options, by=name)
+        assert lazy.collect_schema() == expected.schema
+
+
+def test_a_stored_slice_called_like_an_inner_column() -> None:
+    table = fairness.decisions(ROWS, **ROLES, by=pl.col("city").alias("selected"))
+    measured = pf.measure(table, fairness.selection_rate, by="selected")
+    assert measured["selected"].to_list() == ["A", "B"]
+    long = pf.by_group(
+        ROWS, fairness.selection_rate, **ROLES, by=pl.col("city").alias("selection_rate")
+    )
+    assert long["selection_rate"].unique().sort().to_list() == ["A", "B"]
+
+
+def test_slices_that_would_hide_a_column_are_refused() -> None:
+    for frame in (ROWS, ROWS.lazy()):
+        with pytest.raises(ValueError, match=r"two columns would be called 'class'"):
+            fairness.stat_parity_by_class(frame, **ROLES, by=pl.col("city").alias("class"))
+        for name in ("bad", "|group"):
+            with pytest.raises(ValueError, match=r"a slice may not be called"):
+                fairness.stat_parity(frame, **ROLES, by=pl.col("city").alias(name))
+        with pytest.raises(ValueError, match=r"two metrics are called 'selection_rate'"):
+            pf.by_group(frame, [fairness.selection_rate, fairness.selection_rate], **ROLES)
+
+
+def test_an_expression_of_several_columns_is_refused() -> None:
+    for keyword in ("by", "pred", "group"):
+        several = {**ROLES, keyword: pl.col("hired", "fit")}
+        with pytest.raises(TypeError, match=rf"`{keyword}`.*several columns"):
+            fairness.stat_parity(ROWS, **several)
+
+
+# groups of every dtype
+
+UTC = dt.UTC
+OLD, NEW, LOST = (
+    dt.datetime(year, 1, 1, tzinfo=UTC).replace(tzinfo=None) for year in (2025, 2026, 1999)
+)
+GROUPS: dict[str, list[Any]] = {
+    "text": ["a", "b"],
+    "quoted": ['"] a', "b"],
+    "whole": [1, 2],
+    "float": [0.1, 0.2],
+    "boolean": [False, True],
+    "date": [dt.date(2025, 1, 1), dt.date(2026, 1, 1)],
+    "moment": [OLD, NEW],
+    "time": [dt.time(1), dt.time(2)],
+    "duration": [dt.timedelta(days=1), dt.timedelta(days=2)],
+    "decimal": [decimal.Decimal("1.10"), decimal.Decimal("2.20")],
+    "bytes": [b"\xff", b"b"],
+}
+ABSENT: dict[str, Any] = {
+    "text": "z",
+    "quoted": '"] z',
+    "whole": 9,
+    "float": 9.5,
+    "date": dt.date(1999, 1, 1),
+    "moment": LOST,
+    "time": dt.time(9),
+    "duration": dt.timedelta(days=9),
+    "decimal": decimal.Decimal("9.90"),
+    "bytes": b"z",
+}
+
+
+def grouped(values: list[Any]) -> pl.DataFrame:
+    first, second = values
+    return ROWS.with_columns(sex=pl.Series([first] * 3 + [second] * 3 + [None]))
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_a_reference_of_every_dtype(kind: str) -> None:
+    first, second = GROUPS[kind]
+    rows = grouped([first, second])
+    for metric in (fairness.stat_parity, fairness.multiclass_stat_parity):
+        expected = metric(ROWS, **ROLES, ref="M")
+        assert metric(rows, **ROLES, ref=second) == pytest.approx(expected)
+        both = ROLES | {"group": ["sex", "city"]}
+        reference = {"sex": second, "city": "B"}
+        expected = metric(ROWS, **both, ref={"sex": "M", "city": "B"})
+        assert metric(rows, **both, ref=reference) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ABSENT)
+def test_an_absent_reference_of_every_dtype(kind: str) -> None:
+    rows, ref = grouped(GROUPS[kind]), ABSENT[kind]
+    with pytest.raises(ValueError, match=r"is not among the groups, which are: ") as error:
+        fairness.stat_parity(rows, **ROLES, ref=ref)
+    assert repr(ref) in str(error.value)
+    assert "null" not in str(error.value)
+    both = ROLES | {"group": ["sex", "city"]}
+    with pytest.raises(ValueError, match=r"which are: \{'sex': "):
+        fairness.stat_parity(rows, **both, ref={"sex": ref, "city": "B"})
+
+
+def test_a_moment_is_found_in_any_time_zone_but_not_without_one() -> None:
+    berlin = pl.col("sex").dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin")
+    rows = grouped(GROUPS["moment"]).with_columns(berlin)
+    here = NEW.replace(tzinfo=UTC)
+    assert fairness.stat_parity(rows, **ROLES, ref=here) == pytest.approx(-1 / 3)
+    for frame in (rows, rows.lazy()):
+        with pytest.raises(TypeError, match=r"`ref=datetime"):
+            fairness.stat_parity(frame, **ROLES, ref=NEW)
+
+
+def test_parts_of_one_name_are_no_intersection() -> None:
+    parts = [pl.col("score") > 0.3, pl.col("score") > 0.6]
+    for frame in (ROWS, ROWS.lazy()):
+        with pytest.raises(ValueError, match=r"two parts of `group` are called 'score'.*alias"):
+            fairness.stat_parity(frame, group=parts, pred="hired")
+
+
+# counts and tables
+
+
+def test_rows_are_counted_without_any_role(tmp_path: Any) -> None:
+    assert fairness.decisions(ROWS).rows() == [(7,)]
+    ROWS.write_parquet(tmp_path / "rows.parquet")
+    lake = pl.scan_parquet(tmp_path / "rows.parquet")
+    assert fairness.decisions(lake).collect(engine="streaming").rows() == [(7,)]
+    assert fairness.decisions(ROWS, group=pl.lit("all")).rows() == [("all", 7)]
+
+
+def test_tables_that_count_in_32_bits_do_not_wrap() -> None:
+    table = fairness.decisions(ROWS, **ROLES, by="city")
+    narrow = table.with_columns(n=(pl.col("n") * 2_000_000_000).cast(pl.UInt32))
+    metrics = [fairness.stat_parity, fairness.f1]
+    assert_frame_equal(pf.measure(narrow, metrics), pf.measure(table, metrics))
+
+
+def test_a_table_whose_columns_mean_something_else() -> None:
+    table = fairness.decisions(ROWS, **ROLES)
+    whole = table.with_columns(pl.col("pred").cast(pl.Int64))
+    for frame in (whole, whole.lazy()):
+        for metric in (fairness.stat_parity, fairness.theil):
+            with pytest.raises(TypeError, match=r"'pred'.*Boolean.*Int64"):
+                pf.measure(frame, metric)
+    text = table.with_columns(pl.col("n").cast(pl.String))
+    for frame in (text, text.lazy()):
+        with pytest.raises(TypeError, match=r"'n'.*number.*String"):
+            pf.measure(frame, fairness.stat_parity)
+
+
+@pytest.mark.parametrize("value", [2**64 - 1, 2])
+def test_a_prediction_beyond_64_bits(value: int) -> None:
+    rows = ROWS.with_columns(hired=pl.Series([0, 1, 1, 0, 1, 1, value], dtype=pl.UInt64))
+    with pytest.raises(ValueError, match=r"`pred` holds a value other than 0 and 1"):
+        fairness.selection_rate(rows, pred="hired")
+
+
+def test_messages_repeat_columns_as_they_are_typed() -> None:
+    bad = ROWS.with_columns(w=-1.0)
+    with pytest.raises(ValueError, match=r'`weight=pl.col\("w"\).fill_null\(0\)`'):
+        fairness.selection_rate(bad, pred="hired", weight="w")
+    with pytest.raises(ValueError, match=r"`weight=\(\.\.\.\).fill_null\(0\)`"):
+        fairness.selection_rate(bad, pred="hired", weight=pl.col("w") * 2)
+    with pytest.raises(TypeError, match=r"`difference` takes a metric.*'f1'"):
+        pf.difference("f1")  # type: ignore[type-var]
+
+
+def test_a_reference_without_usable_rows_is_undefined_not_unknown() -> None:
+    no_pred = ROWS.with_columns(hired=pl.when(pl.col("sex") != "M").then("hired"))
+    no_weight = ROLES | {"weight": pl.col("sex").eq_missing("F")}
+    for metric in (fairness.stat_parity, fairness.multiclass_stat_parity):
+        assert math.isnan(metric(no_pred, **ROLES, ref="M"))
+        assert math.isnan(metric(ROWS, **no_weight, ref="M"))
+    no_label = ROWS.with_columns(fit=pl.when(pl.col("sex") != "M").then("fit"))
+    assert math.isnan(fairness.multiclass_equal_opportunity(no_label, **ROLES, ref="M"))
+
+
+def test_every_tally_is_offered_by_name() -> None:
+    with pytest.raises(ValueError, match=r"fairness.benefits, .*fairness.decisions, "):
+        _request.tally("fairness.decision")

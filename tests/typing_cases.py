@@ -1,0 +1,53 @@
+"""What type checkers must see of the public surface; run by mypy and basedpyright, not pytest."""
+
+from typing import assert_type
+
+import polars as pl
+
+import polarsfair as pf
+from polarsfair import fairness
+
+df = pl.DataFrame({"g": ["a", "b"], "p": [0, 1], "y": [0, 1], "d": [1, 2]})
+lf = df.lazy()
+
+
+def cases() -> None:
+    """Never called: the checkers read it."""
+    # A metric called: the frame and `by` decide.
+    assert_type(fairness.stat_parity(df, group="g", pred="p"), float)
+    assert_type(fairness.stat_parity(df, group="g", pred="p", ref="a"), float)
+    assert_type(fairness.stat_parity(df, group="g", pred="p", by="d"), pl.DataFrame)
+    assert_type(fairness.stat_parity(df, group="g", pred="p", by=["d", pl.col("p")]), pl.DataFrame)
+    assert_type(fairness.stat_parity(lf, group=["g", "d"], pred=pl.col("p") > 0), pl.LazyFrame)
+    assert_type(fairness.stat_parity(lf, group="g", pred="p", by="d"), pl.LazyFrame)
+
+    # The same through `pipe`.
+    assert_type(df.pipe(fairness.stat_parity, group="g", pred="p"), float)
+    assert_type(df.pipe(fairness.stat_parity, group="g", pred="p", by="d"), pl.DataFrame)
+    assert_type(lf.pipe(fairness.stat_parity, group="g", pred="p"), pl.LazyFrame)
+
+    # Bound, renamed and combined metrics keep their type.
+    assert_type(
+        fairness.generalized_entropy.bind(alpha=1).alias("ge1")(df, pred="p", label="y"), float
+    )
+    assert_type(pf.difference(fairness.f1)(df, group="g", pred="p", label="y"), float)
+    assert_type(
+        fairness.ratio(fairness.precision)(lf, group="g", pred="p", label="y"), pl.LazyFrame
+    )
+
+    # Tables by class are always frames.
+    assert_type(fairness.stat_parity_by_class(df, group="g", pred="p"), pl.DataFrame)
+    assert_type(fairness.stat_parity_by_class(lf, group="g", pred="p"), pl.LazyFrame)
+
+    # The verbs and tallies give the kind of frame that they are given.
+    assert_type(pf.evaluate(df, [fairness.stat_parity], group="g", pred="p"), pl.DataFrame)
+    assert_type(pf.evaluate(lf, fairness.stat_parity, group="g", pred="p"), pl.LazyFrame)
+    assert_type(fairness.decisions(df, group="g", pred="p"), pl.DataFrame)
+    assert_type(fairness.decisions(lf, group="g", pred="p"), pl.LazyFrame)
+    assert_type(pf.measure(fairness.decisions(df, group="g", pred="p"), fairness.f1), pl.DataFrame)
+    assert_type(pf.measure([fairness.decisions(df, pred="p")], [fairness.f1]), pl.DataFrame)
+    assert_type(lf.pipe(pf.measure, [fairness.f1], by="d"), pl.LazyFrame)
+    assert_type(pf.by_group(lf, fairness.f1, group="g", pred="p", label="y"), pl.LazyFrame)
+    assert_type(pf.by_group(df, [fairness.f1], group="g", ref=pf.OVERALL), pl.DataFrame)
+    assert_type(pf.metrics(), list[pf.Metric])
+    assert_type(pf.catalog(), pl.DataFrame)
