@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from polarsfair._by_group import by_group
 from polarsfair._catalog import FAMILIES, catalog, metrics
-from polarsfair._compare import OVERALL, REST, difference, group_max, group_min, ratio
+from polarsfair._compare import difference, group_max, group_min, ratio
 from polarsfair._core import Metric, Tally, evaluate, measure
+from polarsfair._reference import OVERALL, REST
 
 if TYPE_CHECKING:
     from types import ModuleType

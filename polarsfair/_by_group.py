@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from polarsfair._checks import check_class
-from polarsfair._compare import (
-    GROUP,
-    REFERENCE,
-    Everyone,
-    check_reference,
-    with_reference,
-)
+from polarsfair._compare import REFERENCE, with_reference
 from polarsfair._core import Metric, inner_names, prepare, read
 from polarsfair._formula import clean, quotient
 from polarsfair._frames import collect, is_lazy
+from polarsfair._reference import GROUP, Everyone, check_reference, stop_unless_found
 
 if TYPE_CHECKING:
     from polarsfair._frames import EagerFrame, IntoFrame, IntoGroup, IntoSlices
@@ -104,10 +99,11 @@ def by_group(
     table, slices = request.table.rename(inner), list(inner.values())
     keys = [*slices, *request.metrics[0].result_keys()]
     dtype = table.collect_schema()[GROUP]
+    if ref is not None and not isinstance(ref, Everyone):
+        check_reference(ref, dtype)
+        table = stop_unless_found(table, ref)
     lines = read(table, request.metrics, [*slices, GROUP])
     if ref is not None:
-        if not isinstance(ref, Everyone):
-            check_reference(ref, dtype)
         lines = with_reference(lines, table, request.metrics, slices, ref)
     sizes = _sizes(table, request.metrics, [*slices, GROUP])
     lines = lines.join(sizes, on=[*slices, GROUP], how="left", nulls_equal=True).cache()

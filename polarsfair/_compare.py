@@ -7,35 +7,21 @@ magnitude is reported, signed; without one, the largest magnitude over all pairs
 
 from __future__ import annotations
 
-import enum
 import math
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._core import AnyMetric, Metric, by_reference, read
 from polarsfair._formula import clean, farthest, log_magnitude, quotient, spread
-from polarsfair._frames import fault
+from polarsfair._reference import GROUP, OVERALL, Everyone, check_ref, mark_reference
 
-GROUP = "group"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 REFERENCE = "|reference"
 """Ends the columns that hold the reference's values; no metric is called like that."""
-
-
-class Everyone(enum.Enum):
-    """References that are not a group: everyone, or everyone else, of known group."""
-
-    OVERALL = "overall"
-    REST = "rest"
-
-    def __repr__(self) -> str:
-        return f"pf.{self.name}"
-
-
-OVERALL = Everyone.OVERALL
-REST = Everyone.REST
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +332,7 @@ def with_reference(
 def _beside_group(
     lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str], ref: Any
 ) -> pl.LazyFrame:
-    marked = stop_unless_found(lines, lines.collect_schema()[GROUP], ref, REFERENCE)
+    marked = mark_reference(lines, ref, REFERENCE)
     values = [pl.col(c).filter(REFERENCE).first().alias(c + REFERENCE) for c in columns]
     if not keys:
         beside = marked.with_columns(values)
@@ -356,33 +342,6 @@ def _beside_group(
     return beside.with_columns(
         pl.when(~pl.col(REFERENCE)).then(c + REFERENCE).alias(c + REFERENCE) for c in columns
     )
-
-
-def stop_unless_found(lines: pl.LazyFrame, dtype: pl.DataType, ref: Any, mark: str) -> pl.LazyFrame:
-    """Add the column `mark`, true in the reference's lines; a reference nowhere is a fault."""
-    is_ref = is_group(dtype, ref).fill_null(value=False)
-    absent = ~pl.col(mark).any() & pl.col(GROUP).is_not_null().any()
-    stop = fault(absent, _unknown_reference(dtype, ref))
-    return lines.with_columns(is_ref.alias(mark)).with_columns(
-        pl.when(stop.is_null()).then(mark).alias(mark)
-    )
-
-
-def _unknown_reference(dtype: pl.DataType, ref: Any) -> pl.Expr:
-    shown = _shown(pl.col(GROUP).drop_nulls(), dtype)
-    groups = shown.unique().sort().head(20).implode().list.join(", ")
-    return pl.lit(f"`ref={ref!r}` is not among the groups, which are: ") + groups.first()
-
-
-def _shown(column: pl.Expr, dtype: Any) -> pl.Expr:
-    """Write the values of a group column as text, whatever their dtype."""
-    if isinstance(dtype, pl.Struct):
-        parts = ((f, _shown(column.struct.field(f.name), f.dtype)) for f in dtype.fields)
-        named = [pl.lit(f"{f.name!r}: ") + part for f, part in parts]
-        return pl.lit("{") + pl.concat_str(named, separator=", ") + pl.lit("}")
-    if dtype == pl.Duration:
-        return column.dt.to_string()
-    return column.bin.encode("hex") if dtype == pl.Binary else column.cast(pl.String)
 
 
 def _everyone_else(known: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -403,69 +362,3 @@ def _bases(members: Sequence[Metric]) -> list[Metric]:
     """List the distinct bases of several comparisons, each under its column's name."""
     unique = {column_of(base): base for member in members for base in member.bases}
     return [base.alias(name) for name, base in unique.items()]
-
-
-def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
-    """Say whether a line's group is the reference."""
-    if isinstance(dtype, pl.Struct):
-        parts = pl.col(GROUP).struct
-        return pl.all_horizontal(
-            equals(parts.field(field.name), field.dtype, ref[field.name]) for field in dtype.fields
-        )
-    return equals(pl.col(GROUP), dtype, ref)
-
-
-def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
-    """Say whether a column of any plain dtype holds the value."""
-    if _is_text(dtype):
-        # An Enum refuses to be compared with a word that is not one of its own.
-        return column.cast(pl.String) == pl.lit(value)
-    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
-    # One moment has a name in every time zone, but Polars compares within one zone only.
-    return column == (pl.lit(value).dt.convert_time_zone(zone) if zone else pl.lit(value))
-
-
-def check_ref(metric: Metric, schema: pl.Schema) -> None:
-    """Raise when the metric's reference cannot be a value of the group column."""
-    ref = metric.options.get("ref")
-    if ref is not None and not isinstance(ref, Everyone) and GROUP in schema:
-        check_reference(ref, schema[GROUP])
-
-
-def check_reference(ref: Any, dtype: Any) -> None:
-    """Raise when `ref` cannot be a value of a group column of this dtype."""
-    if isinstance(dtype, pl.Struct):
-        fields = {f.name: f.dtype for f in dtype.fields}
-        if not isinstance(ref, Mapping) or set(ref) != set(fields):
-            example = ", ".join(f'"{name}": ...' for name in fields)
-            msg = f"`ref` of an intersection is a mapping, `ref={{{example}}}`; got {ref!r}"
-            raise TypeError(msg)
-        for name, part in fields.items():
-            check_reference(ref[name], part)
-        return
-    if not comparable(ref, dtype):
-        msg = (
-            f"`ref={ref!r}` is {type(ref).__name__}, but the group column is {dtype}:"
-            " write the reference as one of its values"
-        )
-        raise TypeError(msg)
-
-
-def comparable(ref: Any, dtype: Any) -> bool:
-    """Say whether a Python value can be a value of a column of this dtype."""
-    if dtype == pl.Null:
-        return True
-    if isinstance(ref, Mapping):
-        return False
-    given = pl.Series([ref]).dtype
-    if _is_text(dtype):
-        return given == pl.String
-    if dtype.is_numeric():
-        return given.is_numeric()
-    if isinstance(given, pl.Datetime) and isinstance(dtype, pl.Datetime):
-        return (given.time_zone is None) == (dtype.time_zone is None)
-    return bool(given.base_type() == dtype.base_type())
-
-
-def _is_text(dtype: Any) -> bool:
-    return dtype in (pl.String, pl.Categorical, pl.Enum)

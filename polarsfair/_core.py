@@ -34,6 +34,7 @@ from polarsfair._frames import (
     columns_of,
     is_lazy,
 )
+from polarsfair._reference import stop_unless_found
 
 if TYPE_CHECKING:
     from typing import Self
@@ -166,9 +167,12 @@ class Tally:
     def fill(self, table: pl.LazyFrame) -> pl.LazyFrame:
         """Fill sums that some lines lack, as where tables with and without weights are stacked."""
         names = table.collect_schema().names()
-        present = {name: how for name, how in self.optional.items() if name in names}
-        for name, stand_in in present.items():
-            table = table.with_columns(pl.coalesce(name, stand_in).alias(name))
+        if not any(name in names for name in self.optional):
+            return table
+        # One that no line has is there as well, for the stand-ins after it that read it.
+        for name, stand_in in self.optional.items():
+            known = pl.coalesce(name, stand_in) if name in names else stand_in
+            table = table.with_columns(known.alias(name))
         return table
 
     def complete(self, table: pl.LazyFrame) -> pl.LazyFrame:
@@ -584,7 +588,8 @@ def completed(table: pl.LazyFrame, tally: Tally, metrics: Sequence[Metric]) -> p
             metric.check(metric, schema)
     for kind in dict.fromkeys([tally, *(metric.tally for metric in metrics)]):
         table = kind.complete(table)
-    return table
+    references = {repr(ref): ref for ref in (metric.options.get("ref") for metric in metrics)}
+    return functools.reduce(stop_unless_found, references.values(), table)
 
 
 def stack(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:

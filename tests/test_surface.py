@@ -264,6 +264,27 @@ def test_a_reference_without_usable_rows_is_undefined_not_unknown() -> None:
         assert math.isnan(metric(ROWS, **no_weight, ref="M"))
     no_label = ROWS.with_columns(fit=pl.when(pl.col("sex") != "M").then("fit"))
     assert math.isnan(fairness.multiclass_equal_opportunity(no_label, **ROLES, ref="M"))
+    assert math.isnan(fairness.label_ks(no_label, **ROLES, ref="M"))
+    by_class = fairness.stat_parity_by_class(no_pred, **ROLES, ref="M", by="sex")
+    assert by_class["stat_parity_by_class"].to_list() == [None] * by_class.height
+    lost = no_pred.filter(pl.col("sex") == "M")
+    assert fairness.stat_parity_by_class(lost, **ROLES, ref="M").is_empty()
+    long = pf.by_group(no_pred, fairness.selection_rate, **ROLES, ref="M")
+    assert long["difference"].to_list() == [None] * long.height
+
+
+def test_tables_of_lists_add_up_with_and_without_weights() -> None:
+    listed = ROLES | {"pred": pl.concat_list("hired", "fit")}
+    whole = fairness.frequency_by_class(ROWS, **listed)
+    parts = [fairness.classes(part, **listed) for part in (ROWS[:3], ROWS[3:])]
+    assert_frame_equal(pf.measure(parts, fairness.frequency_by_class), whole)
+    parts[0] = fairness.classes(ROWS[:3], **listed, weight=pl.lit(1))
+    assert_frame_equal(pf.measure(parts, fairness.frequency_by_class), whole)
+    # One class a row is a list of one.
+    plain = fairness.classes(ROWS[3:], **ROLES)
+    alone = fairness.classes(ROWS[:3], **(ROLES | {"pred": pl.concat_list("hired")}))
+    expected = fairness.frequency_by_class(ROWS, **ROLES)
+    assert_frame_equal(pf.measure([alone, plain], fairness.frequency_by_class), expected)
 
 
 def test_every_tally_is_offered_by_name() -> None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._compare import comparable, equals
 from polarsfair._core import Tally
 from polarsfair._count import WEIGHTED_SUMS, count_cells
 from polarsfair._frames import fault
+from polarsfair._reference import comparable, equals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

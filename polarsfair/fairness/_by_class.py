@@ -11,8 +11,9 @@ from polarsfair._compare import difference, named, ratio
 from polarsfair._core import Metric, define
 from polarsfair._count import group_sum
 from polarsfair._formula import quotient
-from polarsfair.fairness._classes import classes, joined
+from polarsfair.fairness._classes import classes
 from polarsfair.fairness._metric import FairnessFrame
+from polarsfair.fairness._pairs import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._compare import REST, Everyone, check_ref, stop_unless_found
 from polarsfair._core import Metric, Tally, define
 from polarsfair._count import WEIGHTED_SUMS, count_cells
 from polarsfair._frames import as_column, check_columns, schema_of
+from polarsfair._reference import REST, Everyone, check_ref, mark_reference
 from polarsfair.fairness._decisions import decisions
 from polarsfair.fairness._metric import FairnessMetric
+from polarsfair.fairness._pairs import joined, kept_alive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +120,7 @@ classes = Tally(
 
 
 def _sides(
-    table: pl.LazyFrame, cells: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], ref: Any
+    cells: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], ref: Any
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Give the cells of both sides of every comparison, under the pair's names.
 
@@ -131,23 +132,17 @@ def _sides(
     if isinstance(ref, Everyone):
         others = _everyone(cells, groups, keys, names, ref)
     else:
-        pairs = _pairs(table, groups, keys, ref)
+        pairs = _pairs(groups, keys, ref)
         others = joined(pairs, cells.rename({"group": "other"}), [*keys, "other"])
     pair = [*keys, "one", "other"]
     ones = joined(others.select(pair).unique(), cells.rename({"group": "one"}), [*keys, "one"])
     return ones.select(*pair, *names, "w"), others.select(*pair, *names, "w")
 
 
-def _pairs(
-    table: pl.LazyFrame, groups: pl.LazyFrame, keys: Sequence[str], ref: Any
-) -> pl.LazyFrame:
-    if ref is None:
-        one, other = groups, groups
-    else:
-        # A reference that no cell can be used of is undefined; only an unknown one is a fault.
-        marked = stop_unless_found(
-            table.select(*keys, "group").unique(), table.collect_schema()["group"], ref, "is_ref"
-        ).join(groups, on=[*keys, "group"], how="semi", nulls_equal=True)
+def _pairs(groups: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
+    one, other = groups, groups
+    if ref is not None:
+        marked = mark_reference(groups, ref, "is_ref")
         one, other = (marked.filter(side).drop("is_ref") for side in (~_IS_REF, _IS_REF))
     paired = joined(one.rename({"group": "one"}), other.rename({"group": "other"}), keys)
     return paired.filter(pl.col("one") != pl.col("other"))
@@ -170,18 +165,6 @@ def _everyone(
     return totals.with_columns(other=pl.lit(ref.value))
 
 
-def joined(
-    left: pl.LazyFrame,
-    right: pl.LazyFrame,
-    on: Sequence[str],
-    how: Literal["inner", "left"] = "inner",
-) -> pl.LazyFrame:
-    """Join on keys of which null is one; without keys, everything beside everything."""
-    if not on:
-        return left.join(right, how="cross")
-    return left.join(right, on=list(on), how=how, nulls_equal=True)
-
-
 def _signed(ones: pl.LazyFrame, others: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
     """Subtract, for every pair and cell, the other side's share from the one's."""
     stacked = pl.concat([ones, others.with_columns(-pl.col("share"))])
@@ -197,11 +180,6 @@ def _known_cells(table: pl.LazyFrame, keys: Sequence[str], cells: Sequence[str])
     )
 
 
-def _alive(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Keep the slices in which there is nothing to compare."""
-    return joined(table.select(*keys).unique(), lines, keys, how="left") if keys else lines
-
-
 def _parity_pairs(
     table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
 ) -> pl.LazyFrame:
@@ -211,11 +189,11 @@ def _parity_pairs(
     share = (pl.col("w") / pl.col("w").sum().over(pair)).alias("share")
     cells = _known_cells(table, keys, ["pred"])
     ones, others = (
-        side.select(*pair, "pred", share) for side in _sides(table, cells, keys, ["pred"], ref)
+        side.select(*pair, "pred", share) for side in _sides(cells, keys, ["pred"], ref)
     )
     gaps = _signed(ones, others, [*pair, "pred"])
     lines = gaps.group_by(pair).agg(distance=pl.col("share").abs().sum() / 2)
-    return _alive(table, lines, keys)
+    return kept_alive(table, lines, keys)
 
 
 def _odds_pairs(
@@ -231,9 +209,7 @@ def _odds_pairs(
     names, pair = ["pred", "label"], [*keys, "one", "other"]
     share = (pl.col("w") / pl.col("w").sum().over(*pair, "label")).alias("share")
     cells = _known_cells(table, keys, names)
-    ones, others = (
-        side.select(*pair, *names, share) for side in _sides(table, cells, keys, names, ref)
-    )
+    ones, others = (side.select(*pair, *names, share) for side in _sides(cells, keys, names, ref))
     if unseen is not None:
         every = _every_class(cells, keys)
         ones, others = (_with_uniform(side, every, keys, pair) for side in (ones, others))
@@ -251,7 +227,7 @@ def _odds_pairs(
     by_row = gaps.group_by(*pair, "pred").agg(pl.col("share").sum())
     odds = by_row.group_by(pair).agg(total=pl.col("share").abs().sum())
     lines = joined(by_cell, odds, pair).with_columns(odds=pl.col("total") / (2 * pl.col("classes")))
-    return _alive(table, lines, keys)
+    return kept_alive(table, lines, keys)
 
 
 def _every_class(cells: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:

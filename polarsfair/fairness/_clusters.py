@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._compare import OVERALL, Everyone, check_ref, stop_unless_found
 from polarsfair._core import Tally, define
 from polarsfair._count import WEIGHTED_SUMS, count_cells
 from polarsfair._formula import quotient
 from polarsfair._frames import as_lazy, collect, columns_of, is_lazy
+from polarsfair._reference import OVERALL, Everyone, check_ref, mark_reference
 from polarsfair.clustering._information import cluster_sizes, in_base, size_entropy
 from polarsfair.fairness._metric import FairnessMetric
 
@@ -147,7 +147,7 @@ def _beside(grid: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
         return grid.with_columns(
             **{name: total - less.get(name, 0) for name, total in sums.items()}
         )
-    marked = stop_unless_found(grid, grid.collect_schema()["group"], ref, "is_ref")
+    marked = mark_reference(grid, ref, "is_ref")
     others = marked.filter("is_ref").select(*keys, "cluster", **values)
     return _join(marked.filter(~pl.col("is_ref")), others, [*keys, "cluster"])
 

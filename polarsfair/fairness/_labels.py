@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._compare import check_ref, compare
+from polarsfair._compare import compare
 from polarsfair._core import Tally, define
 from polarsfair._count import WEIGHTED_SUMS, count_cells
 from polarsfair._formula import farthest, quotient
 from polarsfair._frames import as_column, check_columns
+from polarsfair._reference import check_ref
 from polarsfair.fairness._classes import classes
 from polarsfair.fairness._metric import FairnessMetric
 from polarsfair.fairness._pairs import PAIR, kept_alive, largest_of, pair_sides

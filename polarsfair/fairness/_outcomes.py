@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._compare import check_ref, per_group, per_pair
+from polarsfair._compare import per_group, per_pair
 from polarsfair._core import Tally
 from polarsfair._count import (
     ONE,
@@ -22,6 +22,7 @@ from polarsfair._count import (
 )
 from polarsfair._formula import clean
 from polarsfair._frames import without_nan
+from polarsfair._reference import check_ref
 from polarsfair.fairness._bins import (
     Bins,
     bin_edges,

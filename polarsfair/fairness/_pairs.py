@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._compare import OVERALL, Everyone, stop_unless_found
+from polarsfair._reference import OVERALL, Everyone, mark_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def _pairs(groups: pl.LazyFrame, keys: Sequence[str], ref: Any, *, ordered: bool
         )
         one, other = pl.col("one"), pl.col("other")
         return beside.filter(one != other if ordered else one < other)
-    marked = stop_unless_found(groups, groups.collect_schema()["group"], ref, "is_ref")
+    marked = mark_reference(groups, ref, "is_ref")
     others = marked.filter("is_ref").select(*keys, pl.col("one").alias("other"))
     return joined(marked.filter(~pl.col("is_ref")).select(*keys, "one"), others, keys)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._compare import Everyone, check_ref
 from polarsfair._core import define
 from polarsfair._formula import quotient
+from polarsfair._reference import Everyone, check_ref
 from polarsfair.fairness._bins import without_overlap
 from polarsfair.fairness._metric import FairnessMetric
 from polarsfair.fairness._outcomes import outcome_bins, thresholds

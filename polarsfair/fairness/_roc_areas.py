@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._compare import check_ref, compare
+from polarsfair._compare import compare
 from polarsfair._core import define
+from polarsfair._reference import check_ref
 from polarsfair.fairness._pairs import PAIR, kept_alive, largest_of, pair_sides, running
 from polarsfair.fairness._scores import ScoreMetric, auc_error, label_weights, ranks, scores
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._compare import OVERALL, REST, check_ref, difference, named, stop_unless_found
+from polarsfair._compare import difference, named
 from polarsfair._core import Metric, Tally, define
 from polarsfair._count import gather_group, group_sum, stopping
 from polarsfair._formula import quotient
+from polarsfair._reference import OVERALL, REST, check_ref, mark_reference
 from polarsfair.ranking._exposure import exposure
 from polarsfair.ranking._frames import ONE
 from polarsfair.ranking._shown import lines_at, listed, shown, stops
@@ -66,17 +67,13 @@ def _distances() -> dict[str, pl.Expr]:
 
 def _pairs(counts: pl.LazyFrame, slices: Sequence[str], ref: Any) -> pl.LazyFrame:
     """Give every pair of groups that is to be compared, in slices with two groups at least."""
-    dtype = counts.collect_schema()["group"]
     groups = counts.select(*slices, "group", "all|").unique()
     groups = groups.with_columns(pl.len().over(slices).alias("groups|"))
     if ref in (OVERALL, REST):
         paired = groups.with_columns(pl.col("group").alias("group|other"))
         return paired.filter(pl.col("groups|") > 1)
-    mark = pl.lit(value=True).alias("ref|")
-    if ref is not None:
-        groups = stop_unless_found(groups, dtype, ref, "ref|")
-    else:
-        groups = groups.with_columns(mark)
+    every = pl.lit(value=True).alias("ref|")
+    groups = groups.with_columns(every) if ref is None else mark_reference(groups, ref, "ref|")
     others = groups.filter("ref|").select(*slices, pl.col("group").alias("group|other"))
     paired = groups.join(others, on=list(slices), nulls_equal=True)
     return paired.filter(pl.col("group") != pl.col("group|other"))

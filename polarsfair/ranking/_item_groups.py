@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from polarsfair._compare import comparable, difference, named, ratio
+from polarsfair._compare import difference, named, ratio
 from polarsfair._core import Metric, Tally, define
 from polarsfair._count import gather_group, group_sum, stopping
 from polarsfair._formula import quotient
 from polarsfair._frames import as_column, as_lazy, check_columns, fault
+from polarsfair._reference import comparable
 from polarsfair.ranking._conventions import CHOICES, discounting
 from polarsfair.ranking._frames import ONE, group_columns
 from polarsfair.ranking._lists import depths, one_of

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._compare import check_ref, named, ratio
+from polarsfair._compare import named, ratio
 from polarsfair._core import Metric, define
 from polarsfair._formula import quotient
+from polarsfair._reference import check_ref
 from polarsfair.ranking._matches import SUMS, match_scores, matches
 from polarsfair.ranking._metric import RankingMetric
 from polarsfair.ranking._shown import lines_at, listed
