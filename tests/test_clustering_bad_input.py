@@ -169,6 +169,14 @@ def test_bad_weights(bad: float | None) -> None:
     refused_by_rows(lambda f: fairness.social_fairness_ratio(f, **near), frame, words)
 
 
+@pytest.mark.parametrize("metric", [clustering.purity, clustering.entropy, clustering.rand])
+def test_noise_that_weighs_nothing_is_no_fraction(metric: Any) -> None:
+    frame = pl.DataFrame({"c": [-1, 1, 1], "y": ["a", "a", "a"], "w": [0.0, 1.0, 1.0]})
+    roles = {**ROLES, "weight": "w", "noise": -1}
+    assert metric(frame, **roles) == metric(frame[1:], **ROLES)
+    assert math.isnan(metric(frame[:1], **roles))
+
+
 def test_large_whole_floats_are_frequencies() -> None:
     exact = clustering.pair_counts(ROWS, **ROLES, weight=pl.lit(10.0**10)).row(0)
     # Clusters of 2 and 3 times 10^10 rows; cells of 2, 2 and 1; labels of 3 and 2.
@@ -260,9 +268,20 @@ def test_groups_that_cannot_be_compared(make: Make) -> None:
 
 def test_a_reference_that_nobody_has() -> None:
     words = "`ref='X'` is not among the groups, which are: F, M"
-    for metric in (fairness.cluster_total_variation, fairness.cluster_kl):
+    for metric in (
+        fairness.cluster_balance,
+        fairness.cluster_total_variation,
+        fairness.cluster_kl,
+    ):
         refused_by_rows(lambda f, m=metric: m(f, group="g", cluster="c", ref="X"), ROWS, words)
     refused_by_rows(lambda f: fairness.social_fairness_ratio(f, **NEAR, ref="X"), ROWS, words)
+
+
+@BOTH
+def test_a_reference_whose_rows_have_no_cluster(make: Make) -> None:
+    frame = make(pl.DataFrame({"g": ["F"], "c": [None]}, schema_overrides={"c": pl.Int64}))
+    found = row(pf.evaluate(frame, OF_GROUPS, group="g", cluster="c", ref="F"))
+    assert set(found.values()) == {None}
 
 
 @BOTH

@@ -110,8 +110,9 @@ def known_cells(
         return merged.with_columns(times=one, alone=pl.lit(value=False))
     alone = equals(pl.col("cluster"), schema["cluster"], noise).fill_null(value=False)
     merged = merged.with_columns(alone=alone)
-    rows = SHARED if exact.is_integer() else whole(SHARED).cast(exact)
-    times = pl.when("alone").then(rows).otherwise(one)
+    times = pl.when("alone").then(SHARED).otherwise(one)
+    # A fault inside a branch would also see the lines of the other branch, as nulls.
+    times = times if exact.is_integer() else whole(times).cast(exact)
     return merged.with_columns(times=times, w=pl.when("alone").then(one).otherwise(SHARED))
 
 

@@ -105,9 +105,12 @@ def _alive(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.
     return every.join(lines, on=list(keys), how="left", nulls_equal=True)
 
 
-def _shares(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def _shares(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
+) -> pl.LazyFrame:
     """View one line per group and cluster: the group's share there over its share of all."""
-    del members
+    # The reference changes nothing, but one that is misspelt is an error as everywhere.
+    del members, ref
     ratio = (_WEIGHT * pl.col("total")) / (_OF_CLUSTER * _OF_GROUP)
     lines = _grid(table, keys).filter(_OF_GROUP > 0).with_columns(ratio=ratio)
     return _alive(table, lines, keys)
@@ -161,12 +164,12 @@ _of_clusters = functools.partial(define, clusters, "outcome", of=FairnessMetric,
 
 
 @_of_clusters(("group", "cluster"), view=_shares, ideal=1.0, bounds=(0.0, 1.0), better="higher")
-def cluster_balance(*, ref: Any = None) -> pl.Expr:
+def cluster_balance() -> pl.Expr:
     """Worst agreement of a group's share of a cluster with its share of everyone.
 
     Formula: min over groups g and clusters c of min(r, 1/r), r = (n_gc / n_c) / (n_g / n). Rows of
-    unknown group count in n_c and n; a group that is absent from a cluster gives exactly 0. Every
-    group is looked at, whether ``ref`` is given or not.
+    unknown group count in n_c and n, rows of unknown cluster nowhere; a group that is absent from a
+    cluster gives exactly 0. Every group is looked at, whether ``ref`` is given or not.
 
     Range 0 to 1; ideal 1; higher is better.
 
@@ -191,7 +194,6 @@ def cluster_balance(*, ref: Any = None) -> pl.Expr:
     >>> round(shares["share"].min(), 4), round(shares["ratio"].min(), 4)
     (0.3333, 0.6667)
     """
-    del ref
     ratio = pl.col("ratio")
     return pl.min_horizontal(ratio, 1 / ratio).min()
 
