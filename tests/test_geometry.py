@@ -144,7 +144,7 @@ def test_certain_limits_contain_the_silhouette(rows: list[tuple[int, int, float]
     if math.isnan(exact):
         assert set(found.values()) == {None}
     else:
-        assert found["low"] - 1e-9 <= exact <= found["high"] + 1e-9
+        assert found["low"] <= exact <= found["high"]
         assert found["low"] <= found["silhouette"] <= found["high"]
 
 
@@ -161,6 +161,55 @@ def test_estimates_are_near(width: int, apart: float) -> None:
         assert found["high"] - found["low"] < apart
 
 
+def test_certain_limits_hold_far_from_zero() -> None:
+    """Of pairs of rows the limits are the value itself, so that rounding alone could miss it."""
+    for seed in range(6):
+        draw = np.random.default_rng(seed).normal(1e8, 0.01, (10, 2))
+        frame = pl.DataFrame(draw, schema=["x", "y"]).with_columns(c=pl.int_range(10) // 2)
+        low, high = clustering.silhouette_estimate(frame, **ROLES).row(0)[2:]
+        assert low <= clustering.silhouette(frame, **ROLES) <= high
+
+
+def hoelder_limits(values: Any, labels: Any) -> tuple[float, float]:
+    """The mean silhouettes that second and fourth moments allow, written down directly."""
+    rows, sizes = np.arange(len(values)), np.bincount(labels)
+    low, high = np.zeros((2, len(values), len(sizes)))
+    for cluster in range(len(sizes)):
+        mean = values[labels == cluster].mean(axis=0)
+        z, away = values[labels == cluster] - mean, values - mean
+        q, r = (z**2).sum(axis=1), (away**2).sum(axis=1)
+        second = r + q.mean()
+        fourth = r**2 + (q**2).mean() + 4 * ((away @ z.T) ** 2).mean(axis=1)
+        fourth += 2 * r * q.mean() - 4 * away @ (q[:, None] * z).mean(axis=0)
+        low[:, cluster] = np.maximum(np.sqrt(r), second**1.5 / fourth**0.5)
+        high[:, cluster] = np.sqrt(second)
+    more = sizes[labels] / (sizes[labels] - 1)
+    a_high = high[rows, labels] * np.sqrt(more)
+    a_low = np.minimum(low[rows, labels] * more, a_high)
+    low[rows, labels] = high[rows, labels] = np.inf
+    pairs = ((a_high, low.min(axis=1)), (a_low, high.min(axis=1)))
+    worst, best = (float(((b - a) / np.maximum(a, b)).mean()) for a, b in pairs)
+    return worst, best
+
+
+@pytest.mark.parametrize("width", [1, 3, 16])
+def test_certain_limits_are_those_of_the_fourth_moments(width: int) -> None:
+    frame = blobs(200, width, 3, seed=8).with_columns(pl.col("x") * 3)
+    columns = frame.drop("c").columns
+    found = clustering.silhouette_estimate(frame, cluster="c", features=columns).row(0)
+    theirs = hoelder_limits(frame.select(columns).to_numpy(), frame["c"].to_numpy())
+    assert found[2:] == pytest.approx(theirs, abs=1e-9)
+
+
+def test_certain_limits_of_many_features_are_not_much_wider() -> None:
+    frame = blobs(300, 40, 3, seed=8).with_columns(cs.by_index(range(1, 4)) * 4)
+    columns = frame.drop("c").columns
+    low, high = clustering.silhouette_estimate(frame, cluster="c", features=columns).row(0)[2:]
+    worst, best = hoelder_limits(frame.select(columns).to_numpy(), frame["c"].to_numpy())
+    assert worst - 0.01 < low < worst + 1e-9
+    assert best - 1e-9 < high < best + 0.01
+
+
 def test_estimates_do_not_depend_on_order() -> None:
     frame = blobs(500, 2, 3).with_columns(d=pl.int_range(pl.len()) % 2)
     other = frame.sample(fraction=1, shuffle=True, seed=5)
@@ -171,6 +220,26 @@ def test_estimates_do_not_depend_on_order() -> None:
         assert_frame_equal(lazy.collect(engine="streaming"), found)
     ours, theirs = (clustering.hopkins(f, features=["x", "y"]) for f in (frame, other))
     assert_frame_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_equal_rows_are_at_no_distance(weight: str | None) -> None:
+    """The mean of three tenths is not a tenth, if rounding is let in."""
+    frame = pl.DataFrame({"x": [0.1] * 7, "c": [1, 1, 1, 2, 2, 2, 2], "w": [1, 2, 1, 3, 1, 1, 1]})
+    roles: dict[str, Any] = {"cluster": "c", "features": "x", "weight": weight}
+    squared = [m.bind(metric="sqeuclidean") for m in EVERY if "metric" in m.option_names]
+    asked = [*EVERY, *squared, clustering.davies_bouldin.bind(dispersion="mean")]
+    for metric in asked:
+        value = metric(frame, **roles)
+        zero = metric.name in ("silhouette", "hubert_distances")
+        assert value == 0 if zero else math.isnan(value), metric.name
+
+
+def test_rows_of_zeros_that_weigh_are_apart() -> None:
+    frame = pl.DataFrame({"x": [0.0, 1.0], "c": [1, 2], "w": [2, 1]})
+    rows = frame.select(pl.all().repeat_by("w").explode())
+    roles: dict[str, Any] = {"cluster": "c", "features": "x", "metric": "cosine"}
+    assert clustering.dunn(frame, **roles, weight="w") == clustering.dunn(rows, **roles) == 1.0
 
 
 def test_tables_of_silhouettes_serve_several_measures() -> None:

@@ -154,7 +154,8 @@ def edge_modularity() -> pl.Expr:
     0.3571
     """
     share, degree = _INSIDE / _TOTAL, _VOLUME / _TOTAL
-    return pl.when(_TOTAL.max() > 0).then(share.sum() - (degree * degree).sum())
+    value = share.sum() - (degree * degree).sum()
+    return pl.when(_TOTAL.max() > 0).then(value.clip(-0.5, 1))
 
 
 @_of_edges(bounds=(0.0, math.inf), ideal=0.0, better="lower")

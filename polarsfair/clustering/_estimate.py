@@ -9,6 +9,7 @@ of all rows, and corrects it by what a few rows, the probes, have as their exact
 from __future__ import annotations
 
 import functools
+import itertools
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, overload
 
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 _SURE = 1e-12
 """What rounding may do to a limit."""
+
+_ROUNDING = 1e-15
+"""What rounding may do to a mean, relative to it."""
+
+_NUMBERS = 256
+"""Numbers a cluster by which its scatter is described: with up to 16 features, all of it."""
 
 HASH, TIMES, OTHER, SIZE = "|hash", "|times", "|other", "|size"
 
@@ -162,7 +169,7 @@ def _shown(found: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def _fourth_moments(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
-    """Put beside the clusters higher moments, and the variance of the widest direction."""
+    """Put beside the clusters higher moments, and their scatter by its widest directions."""
     keys, names = [*points.slices, "cluster"], points.features
     means = centres.select(*keys, *(MEAN + name for name in names))
     beside_means = points.known.join(means, on=keys, how="inner", nulls_equal=True)
@@ -171,36 +178,49 @@ def _fourth_moments(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
     pairs = list(combinations_with_replacement(points.columns, 2))
     sums = {"|fourth": pl.col("|q") ** 2}
     sums |= {f"third|{n}": pl.col("|q") * pl.col(FEATURE + n) for n in names}
-    sums |= {f"both|{i}": pl.col(a) * pl.col(b) for i, (a, b) in enumerate(pairs)}
+    both = {f"both|{i}": pl.col(a) * pl.col(b) for i, (a, b) in enumerate(pairs)}
     table = (
         beside_means.select(*keys, *gaps)
         .with_columns(length.alias("|q"))
         .group_by(keys)
-        .agg(**{name: value.mean() for name, value in sums.items()})
+        .agg(**{name: value.mean() for name, value in (sums | both).items()})
     )
-    scatter = pl.concat_list(f"both|{i}" for i in range(len(pairs)))
-    widest = functools.partial(_widest, width=len(names))
-    table = table.with_columns(
-        scatter.map_batches(widest, return_dtype=pl.Float64, is_elementwise=True).alias("|widest")
+    ways = pl.concat_list(list(both)).map_batches(
+        functools.partial(_widest_ways, width=len(names)),
+        return_dtype=pl.List(pl.Float64),
+        is_elementwise=True,
     )
-    kept = [name for name in sums if not name.startswith("both|")]
-    return centres.join(
-        table.select(*keys, *kept, "|widest"), on=keys, how="left", nulls_equal=True
-    )
+    numbers = ["|rest", *itertools.chain(*_ways(names))]
+    named = [pl.col("|ways").list.get(i).alias(name) for i, name in enumerate(numbers)]
+    table = table.with_columns(ways.alias("|ways")).select(*keys, *sums, *named)
+    return centres.join(table, on=keys, how="left", nulls_equal=True)
 
 
-def _widest(scatter: pl.Series, *, width: int) -> pl.Series:
-    """Give the largest eigenvalue of matrices that are given as their upper triangles."""
+def _ways(names: Sequence[str]) -> list[list[str]]:
+    """Name the columns that hold the directions of a cluster's scatter which are kept."""
+    many = min(len(names), _NUMBERS // len(names))
+    return [[f"way|{i}|{name}" for name in names] for i in range(many)]
+
+
+def _widest_ways(scatter: pl.Series, *, width: int) -> pl.Series:
+    """Give what is left and the widest directions of matrices, given as their upper triangles.
+
+    With l the variance of the widest direction that is not kept, z'Sz is at most l z'z plus the
+    squares of z's products with the others, each as long as the root of its variance less l.
+    """
     import numpy as np
 
     full = np.zeros((len(scatter), width, width))
     rows, columns = np.triu_indices(width)
-    values = (
-        scatter.list.to_array(len(rows)).to_numpy() if len(scatter) else np.zeros((0, len(rows)))
-    )
-    full[:, rows, columns] = values
-    full[:, columns, rows] = values
-    return pl.Series(np.linalg.eigvalsh(full)[:, -1] if len(scatter) else [], dtype=pl.Float64)
+    values = np.array(scatter.to_list()).reshape(len(scatter), len(rows))
+    full[:, rows, columns] = full[:, columns, rows] = values
+    variances, directions = np.linalg.eigh(full)
+    kept = len(_ways(["x"] * width))
+    rest = np.maximum(variances[:, -kept - 1] if kept < width else 0 * variances[:, 0], 0)
+    scale = np.sqrt(np.maximum(variances - rest[:, None], 0))
+    ways = (directions * scale[:, None, :]).transpose(0, 2, 1)[:, ::-1][:, :kept]
+    numbers = np.column_stack([rest, ways.reshape(len(scatter), -1)])
+    return pl.Series(numbers.tolist(), dtype=pl.List(pl.Float64))
 
 
 def _limits(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
@@ -211,24 +231,32 @@ def _limits(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.Laz
         *points.slices,
         *(MEAN + name for name in names),
         *thirds,
+        *itertools.chain(*_ways(names)),
         "|fourth",
-        "|widest",
+        "|rest",
         CLUSTER.alias(OTHER),
         WEIGHT.alias(SIZE),
         (pl.col("ssw") / WEIGHT).alias("|spread"),
+        pl.sum_horizontal(_ROUNDING * pl.col(MEAN + n).abs() for n in names).alias("|slack"),
     )
     gaps = [pl.col(FEATURE + n) - pl.col(MEAN + n) for n in names]
     square = pl.sum_horizontal(gap * gap for gap in gaps)
     skew = pl.sum_horizontal(gap * pl.col(third) for gap, third in zip(gaps, thirds, strict=True))
+    along = [
+        pl.sum_horizontal(gap * pl.col(part) for gap, part in zip(gaps, way, strict=True))
+        for way in _ways(names)
+    ]
+    scatter = pl.sum_horizontal(pl.col("|rest") * square, *(part * part for part in along))
     pairs = beside(rows, sides, points.slices).select(
         ROW,
         *points.slices,
         TIMES,
         SIZE,
         (pl.col(OTHER) == CLUSTER).alias("|own"),
-        *(pl.col(name) for name in ("|fourth", "|widest", "|spread")),
+        *(pl.col(name) for name in ("|fourth", "|spread", "|slack")),
         square.alias("|square"),
         skew.alias("|skew"),
+        scatter.alias("|scatter"),
     )
     return _row_limits(points, pairs.with_columns(*_mean_limits()))
 
@@ -237,12 +265,15 @@ def _mean_limits() -> tuple[pl.Expr, pl.Expr]:
     """Bound the mean distance of a row to the rows of a cluster, from below and above."""
     square, spread = pl.col("|square"), pl.col("|spread")
     second = square + spread
-    fourth = square * square + pl.col("|fourth") + 4 * pl.col("|widest") * square
+    fourth = square * square + pl.col("|fourth") + 4 * pl.col("|scatter")
     fourth = fourth + 2 * square * spread - 4 * pl.col("|skew")
     fourth = pl.max_horizontal(fourth, second * second)
     by_fourth = pl.when(second > 0).then(second * (second / fourth).sqrt()).otherwise(0.0)
-    low = pl.max_horizontal(square.sqrt(), by_fourth)
-    return pl.min_horizontal(low, second.sqrt()).alias("|low"), second.sqrt().alias("|high")
+    high = second.sqrt()
+    low = pl.min_horizontal(pl.max_horizontal(square.sqrt(), by_fourth), high)
+    # Far from zero, means are rounded, and distances from them are as uncertain.
+    slack = pl.when(second > 0).then(pl.col("|slack")).otherwise(0.0)
+    return (low - slack).clip(0).alias("|low"), (high + slack).alias("|high")
 
 
 def _row_limits(points: Points, pairs: pl.LazyFrame) -> pl.LazyFrame:

@@ -47,9 +47,9 @@ def extremes_of(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
     nothing = {"separation": float("nan"), "diameter": float("nan")}
     if frame.is_empty():
         return nothing
-    values, codes, _ = arrays_of(frame)
+    values, codes, weights = arrays_of(frame)
     if metric == "cosine" and not values.any(axis=1).all():
-        return _among_all(values, codes, metric)
+        return _among_all(values, codes, weights, metric)
     # Squares of Euclidean distances, and cosine distances, which are half the squares of those of
     # rows of length one, are in the order of the Euclidean ones.
     plain = metric if metric in ("euclidean", "manhattan") else "euclidean"
@@ -61,7 +61,7 @@ def extremes_of(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
     return {name: value**2 / (2 if metric == "cosine" else 1) for name, value in found.items()}
 
 
-def _among_all(values: Floats, codes: Codes, metric: str) -> dict[str, float]:
+def _among_all(values: Floats, codes: Codes, weights: Floats, metric: str) -> dict[str, float]:
     """Look at all pairs: rows of zeros are no points of a space."""
     import numpy as np
 
@@ -71,7 +71,8 @@ def _among_all(values: Floats, codes: Codes, metric: str) -> dict[str, float]:
             ' those out, or use `silhouette` with `metric="cosine"`, which is exact at any size'
         )
         raise ValueError(msg)
-    near, far = np.inf, 0.0
+    # A row of zeros that stands for several is at distance one from its likes.
+    near, far = np.inf, float((weights[~values.any(axis=1)] > 1).any())
     for rows, columns, apart in blocks(values, metric):
         same = codes[rows][:, None] == codes[columns]
         far = max(far, float(np.where(same, apart, 0.0).max()))

@@ -184,20 +184,27 @@ def _plain_moments(points: Points) -> pl.LazyFrame:
     for name in points.features:
         value = pl.col(FEATURE + name)
         sums |= {MEAN + name: value.mean(), f"var|{name}": value.var(ddof=0)}
+        sums |= {f"least|{name}": value.min()}
     rows = points.rows.with_columns(ONE.alias("n"))
     lines = rows.group_by(points.keys).agg(**sums)
-    spread = pl.sum_horizontal(_spread(name) for name in points.features)
     known = CLUSTER.is_not_null()
-    return lines.with_columns(
-        *(pl.when(known).then(pl.col(MEAN + name)).alias(MEAN + name) for name in points.features),
-        ssw=pl.when(known).then(spread * pl.col("n")),
+    spread = pl.sum_horizontal(
+        pl.when(_varies(name)).then(pl.col(f"var|{name}")).otherwise(0.0)
+        for name in points.features
     )
+    means = {MEAN + name: pl.when(known).then(_mean(name)) for name in points.features}
+    return lines.with_columns(**means, ssw=pl.when(known).then(spread * pl.col("n")))
 
 
-def _spread(name: str) -> pl.Expr:
-    """Give the variance of a feature; what rounding makes of equal values is none."""
-    variance, mean = pl.col(f"var|{name}"), pl.col(MEAN + name)
-    return pl.when(variance > (_ROUNDING * mean) ** 2).then(variance).otherwise(0.0)
+def _varies(name: str) -> pl.Expr:
+    """Say whether a feature has a variance; what rounding makes of equal values is none."""
+    return pl.col(f"var|{name}") > (_ROUNDING * pl.col(MEAN + name)) ** 2
+
+
+def _mean(name: str) -> pl.Expr:
+    """Give the mean of a feature, of equal values exactly: rows then lie at distance 0 from it."""
+    mean = pl.col(MEAN + name)
+    return pl.when(_varies(name) | ~mean.is_finite()).then(mean).otherwise(f"least|{name}")
 
 
 def _weighted_moments(points: Points, plain: pl.LazyFrame) -> pl.LazyFrame:

@@ -225,7 +225,7 @@ def modularity() -> pl.Expr:
     """
     total = VOLUME.sum()
     value = (quotient(WITHIN, total) - quotient(VOLUME, total) ** 2).sum()
-    return pl.when(total > 0).then(value)
+    return pl.when(total > 0).then(value.clip(-0.5, 1))
 
 
 def _pairs() -> pl.Expr:
