@@ -19,15 +19,15 @@ _ROW_SIDE = ("bad",)
 
 
 def check_keywords(
-    given: Mapping[str, Any],
+    given: Collection[str],
     options: Collection[str],
     roles: Collection[str],
     where: str,
     ignored: Collection[str] = (),
 ) -> None:
     """Raise for a keyword that is neither a role nor an option; `ignored` ones change nothing."""
-    for name, value in given.items():
-        if name in options or name in roles or name in ignored or value is None:
+    for name in given:
+        if name in options or name in roles or name in ignored:
             continue
         close = difflib.get_close_matches(name, [*options, *roles], n=1)
         hint = f"did you mean `{close[0]}=`? " if close else ""
@@ -73,7 +73,7 @@ def check_names(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
 
 def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
     """Name the slices, and raise where a name is taken."""
-    sums = () if callable(tally.sums) else tally.sums
+    sums = tally.sums(()) if callable(tally.sums) else tally.sums
     taken = {*tally.cells, *tally.roles, *tally.optional, *sums, tally.size, *_ROW_SIDE}
     names = [column.meta.output_name() for column in by]
     for name in names:

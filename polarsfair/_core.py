@@ -699,7 +699,10 @@ def _with_frames(
     tally: Tally, frames: Sequence[IntoFrame], keywords: dict[str, Any]
 ) -> dict[str, Any]:
     if len(frames) > len(tally.frames):
-        msg = f"`{tally.name}` takes {1 + len(tally.frames)} frame(s), got {1 + len(frames)}"
+        msg = (
+            f"tables of `{tally.name}` take {1 + len(tally.frames)} positional argument(s), the"
+            f' frame(s), got {1 + len(frames)}: give roles by keyword, such as `group="sex"`'
+        )
         raise TypeError(msg)
     return {**keywords, **dict(zip(tally.frames, frames, strict=False))}
 

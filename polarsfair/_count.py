@@ -6,9 +6,9 @@ more (structs, Boolean meaning, faults) is done afterwards, on the small table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
@@ -23,9 +23,6 @@ from polarsfair._frames import (
     without_nan,
 )
 from polarsfair._uncertain import class_names, per_class, probabilities, spread, unsure_fault
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WEIGHTED_SUMS: Mapping[str, pl.Expr] = {name: pl.col(name).sum() for name in ("n", "w", "w2")}
 """The sums of a counting tally: rows, weights, squared weights."""
@@ -77,6 +74,9 @@ def group_parts(rows: pl.LazyFrame, group: IntoGroup | None) -> dict[str, pl.Exp
             " classes and clusters: for this table give a column, such as"
             " `group=fairness.most_likely({...})`"
         )
+        raise TypeError(msg)
+    if not isinstance(group, Sequence):
+        msg = f"`group` takes a column, an expression or a list of them, got {group!r}"
         raise TypeError(msg)
     columns = [as_column(part, "group") for part in group]
     if not columns:

@@ -146,7 +146,8 @@ def schema_of(frame: pl.LazyFrame, expressions: Mapping[str, pl.Expr]) -> pl.Sch
     try:
         return frame.select(**expressions).collect_schema()
     except PolarsError as error:
-        msg = f"the columns {list(expressions)} cannot be computed from the frame: {error}"
+        names = [name.lstrip("|") for name in expressions]
+        msg = f"the columns {names} cannot be computed from the frame: {error}"
         raise type(error)(msg) from None
 
 

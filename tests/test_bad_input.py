@@ -485,3 +485,29 @@ def test_no_tables(make: Make) -> None:
     del make
     with pytest.raises(ValueError, match=r"at least one table"):
         pf.measure([], [fairness.stat_parity])
+
+
+@BOTH
+def test_an_option_that_does_not_exist_is_refused_whatever_its_value(make: Make) -> None:
+    for value in (None, 1):
+        with pytest.raises(TypeError, match=r"no role or option `reff`: did you mean `ref=`\?"):
+            fairness.stat_parity(make(ROWS), **ROLES, reff=value)
+
+
+@BOTH
+def test_roles_are_keywords(make: Make) -> None:
+    positional: Any = fairness.stat_parity
+    with pytest.raises(TypeError, match=r'by keyword, such as `group="sex"`'):
+        positional(make(ROWS), "sex", "hired")
+
+
+@BOTH
+def test_a_group_that_is_no_column(make: Make) -> None:
+    with pytest.raises(TypeError, match=r"`group` takes a column.*got 3"):
+        fairness.stat_parity(make(ROWS), group=3, pred="hired")  # type: ignore[call-overload]
+
+
+@BOTH
+def test_an_expression_that_cannot_be_computed(make: Make) -> None:
+    with pytest.raises(InvalidOperationError, match=r"the columns \['group', 'pred'\] cannot"):
+        fairness.stat_parity(make(ROWS), group="sex", pred=pl.col("sex") + 1)
