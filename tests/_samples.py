@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -21,6 +22,19 @@ class Sample:
     frames: dict[str, st.SearchStrategy[pl.DataFrame]] = field(default_factory=dict)
     kept_whole: str | None = None
     refs: bool = True
+
+
+def empty(strategy: st.SearchStrategy[pl.DataFrame]) -> pl.DataFrame:
+    """Give a frame of the strategy's columns without a row."""
+    found: list[pl.DataFrame] = []
+
+    @settings(max_examples=1, deadline=None, derandomize=True, database=None)
+    @given(strategy)
+    def take(frame: pl.DataFrame) -> None:
+        found.append(frame)
+
+    take()
+    return found[0].clear()
 
 
 def _frame(columns: dict[str, tuple[pl.DataType, st.SearchStrategy[Any]]]) -> Any:

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polarsfair as pf
-from tests._samples import SAMPLES, Sample
+from tests._samples import SAMPLES, Sample, empty
 
 few = settings(
-    max_examples=3,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -216,19 +216,6 @@ def test_an_empty_frame_has_no_value(name: str) -> None:
         assert total.height == 1
         assert all(value is None for value in total.row(0)), total
         assert math.isnan(metrics[0](rows, **roles))
-
-
-def empty(strategy: st.SearchStrategy[pl.DataFrame]) -> pl.DataFrame:
-    """Give a frame of the strategy's columns without a row."""
-    found: list[pl.DataFrame] = []
-
-    @settings(max_examples=1, deadline=None, derandomize=True, database=None)
-    @given(strategy)
-    def take(frame: pl.DataFrame) -> None:
-        found.append(frame)
-
-    take()
-    return found[0].clear()
 
 
 @pytest.mark.parametrize("metric", pf.metrics(), ids=lambda m: f"{m.family}.{m.name}")
