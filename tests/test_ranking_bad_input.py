@@ -35,6 +35,14 @@ def stopped(message: str, recs: pl.DataFrame, actual: pl.DataFrame = ACTUAL, **g
             lazy.collect(engine="streaming")
 
 
+@pytest.mark.parametrize("metric", [ranking.ndcg, ranking.ctr, ranking.coverage, ranking.awrf])
+def test_several_k_are_at_least_one(metric: pf.Metric) -> None:
+    items = pl.DataFrame({"item": [7, 8, 9], "maker": ["a", "b", "a"]})
+    more = {"relevance": "stars", "items": items, "item_group": "maker"}
+    with pytest.raises(ValueError, match="`k` is an empty list"):
+        pf.evaluate(RECS, metric, actual=ACTUAL, k=[], **ROLES, **more)
+
+
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "3", [5, 0]])
 def test_k_is_a_number_of_places(k: Any) -> None:
     refused("`k` is the number of places", k=k)
@@ -138,6 +146,52 @@ def test_ranks_start_at_1_and_differ() -> None:
     found = ranking.mrr(skipped, ACTUAL, k=[1, 2], **RANKED)["mrr"].to_list()
     assert found == [0, 1 / 2 / 2]
     assert ranking.recall(skipped, ACTUAL, k=40, **RANKED) == 1 / 2
+
+
+def test_a_place_below_1_is_said_to_be_one_and_not_a_clash() -> None:
+    zero = pl.DataFrame({"user": [1, 2, 2], "item": [8, 7, 9], "rank": [0, 1, 2]})
+    for k in (5, None):
+        with pytest.raises(ValueError, match="not a whole number from 1"):
+            ranking.r_precision(zero, ACTUAL, k=k, **RANKED)
+    table = ranking.lists(RECS.head(0).with_columns(rank=pl.lit(1)), ACTUAL, **RANKED)
+    assert table["users"].sum() == 2
+
+
+NAMES = ["grade", "place", "share", "turn", "above", "equal", "own", "hits_"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("how", [{"k": 2}, {"k": None}, {"k": 2, "ties": "expected"}])
+def test_a_slice_may_be_called_like_a_column_of_a_plan(name: str, how: dict[str, Any]) -> None:
+    shops = ACTUAL.with_columns(shop=pl.Series(["x", "x", "y"]))
+    called = shops.rename({"shop": name})
+    plain = ranking.ndcg(RECS, shops, by="shop", relevance="stars", **how, **ROLES)
+    found = ranking.ndcg(RECS, called, by=name, relevance="stars", **how, **ROLES)
+    assert found.equals(plain.rename({"shop": name}))
+    table = ranking.matches(RECS, called, by=name, relevance="stars", **ROLES)
+    assert table.columns[0] == name
+
+
+def test_a_slice_of_scores_may_be_called_rank() -> None:
+    recs = RECS.with_columns(sex=pl.Series(["F", "M", "M"]), rank=pl.lit("x"))
+    found = ranking.mad(recs, by="rank", group="sex", **ROLES)
+    assert found.to_dicts() == [{"rank": "x", "mad": pytest.approx(0.45)}]
+
+
+def test_reports_do_not_name_two_columns_alike() -> None:
+    called = RECS.with_columns(users=1, convention=2)
+    with pytest.raises(ValueError, match="two columns would be called 'users'"):
+        ranking.support(called, ACTUAL, by="users", **ROLES)
+    with pytest.raises(ValueError, match="two columns would be called 'convention'"):
+        ranking.compare_conventions(called, ACTUAL, ranking.map, by="convention", **ROLES)
+    two = [ranking.map, ranking.map]
+    with pytest.raises(ValueError, match="two columns would be called 'map'"):
+        ranking.compare_conventions(RECS, ACTUAL, two, **ROLES)
+    with pytest.raises(ValueError, match="two columns would be called 'map'"):
+        ranking.per_user(RECS, ACTUAL, two, **ROLES)
+    mixed = [ranking.map.bind(k=[1, 2]), ranking.ndcg.bind(k=2)]
+    with pytest.raises(ValueError, match="different keys"):
+        ranking.compare_conventions(RECS, ACTUAL, mixed, **ROLES)
 
 
 def test_repeats_are_refused_on_request() -> None:

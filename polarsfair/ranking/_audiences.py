@@ -9,7 +9,7 @@ import polars as pl
 
 from polarsfair._compare import difference, named
 from polarsfair._core import Metric, Tally, define
-from polarsfair._count import gather_group, group_sum, stopping
+from polarsfair._count import group_sum, stopping
 from polarsfair._formula import quotient
 from polarsfair._reference import OVERALL, REST, check_ref, mark_reference
 from polarsfair.ranking._exposure import exposure
@@ -240,8 +240,7 @@ def _count_scores(
     named_rows = found.rows.select(*found.keys, *found.faults, n=ONE * known, score=value)
     table = group_sum(named_rows, found.keys, ["n", "score", *found.faults])
     table = stopping(table, stops(found.faults), ["n", "score"])
-    table = gather_group(table, found.inputs.parts)
-    return table.select(*found.inputs.slices, *["group"] * bool(found.inputs.parts), "n", "score")
+    return found.inputs.finished(table, "n", "score")
 
 
 shown_scores = Tally(

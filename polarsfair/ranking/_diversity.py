@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import polars as pl
 
 from polarsfair._core import Metric, Tally, define
-from polarsfair._count import gather_group, group_sum, stopping
+from polarsfair._count import group_sum, stopping
 from polarsfair._formula import quotient
 from polarsfair._frames import schema_of
 from polarsfair.ranking._lists import depths, one_of
@@ -156,8 +156,7 @@ def _finished(
     faults = [name for name in names if name.startswith("bad_")]
     table = table.with_columns(pl.col(*sums, *faults).fill_null(0))
     table = stopping(table, stops(faults), sums)
-    table = gather_group(table, found.inputs.parts)
-    return table.select(*found.inputs.slices, *["group"] * bool(found.inputs.parts), *cells, *sums)
+    return found.inputs.finished(table, *cells, *sums)
 
 
 def _count_spreads(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._core import Tally
-from polarsfair._count import gather_group, group_sum, stopping
+from polarsfair._count import group_sum, stopping
 from polarsfair._frames import schema_of
 from polarsfair.ranking._lists import depths
 from polarsfair.ranking._shown import (
@@ -220,9 +220,7 @@ def _finished(found: Shown, table: pl.LazyFrame) -> pl.LazyFrame:
     worst = [pl.col(name).max().fill_null(0) for name in faults]
     merged = table.with_columns(**null).group_by(cells).agg(*SUMS.values(), *worst)
     merged = stopping(merged, stops(faults), ["n", "users"])
-    merged = gather_group(merged, found.inputs.parts)
-    group = ["group"] * bool(found.inputs.parts)
-    return merged.select(*found.inputs.slices, *group, "k", "item", *SUMS)
+    return found.inputs.finished(merged, "k", "item", *SUMS)
 
 
 exposure = Tally(

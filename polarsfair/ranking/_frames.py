@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._count import Column, row_key
+from polarsfair._count import Column, gather_group, row_key
 from polarsfair._frames import as_column, as_lazy, check_columns, schema_of, without_nan
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Inputs:
     users
         ``user``, its keys, and ``rows|``, how often the user is in the frame; None without keys.
     both, of_recs, of_actual, of_users
-        The key columns (slices and parts of the group) by the frames that have them.
+        The key columns (slices and parts of the group) by the frames that have them. Their names
+        are no column's of a plan, see `key_columns`.
     slices, parts
         The same key columns by their use.
     again
@@ -87,6 +88,12 @@ class Inputs:
         """What a recommendation and a row of the ground truth have in common."""
         return [*self.both, "user", "item"]
 
+    def finished(self, table: pl.LazyFrame, *columns: str | pl.Expr) -> pl.LazyFrame:
+        """Give a table as callers see it: slices by their names, the group, then `columns`."""
+        slices = [pl.col(name).alias(caller_name(name)) for name in self.slices]
+        table = gather_group(table, self.parts)
+        return table.select(*slices, *["group"] * bool(self.parts), *columns)
+
 
 def resolve(
     recs: pl.LazyFrame,
@@ -128,7 +135,7 @@ def resolve(
         of_recs=tuple(name for name in keys[RECS] if name not in keys[ACTUAL]),
         of_actual=tuple(name for name in keys[ACTUAL] if name not in keys[RECS]),
         of_users=tuple(keys[USERS]),
-        slices=tuple(column.meta.output_name() for column in by),
+        slices=tuple(map(_slice_name, by)),
         parts=tuple(name for name in {n: None for k in keys.values() for n in k} if name[0] == "|"),
         ranked=rec_roles.get("rank") is not None,
         graded=relevance is not None,
@@ -162,17 +169,30 @@ def same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
 def key_columns(
     frames: Mapping[str, pl.LazyFrame], by: Sequence[pl.Expr], group: IntoGroup | None
 ) -> dict[str, dict[str, pl.Expr]]:
-    """Find which frames have each slice and part of the group: expressions by frame and name."""
-    wanted = {column.meta.output_name(): ("by", column) for column in by}
+    """Find which frames have each slice and part of the group: expressions by frame and name.
+
+    A slice is called ``by|day``, a part of the group ``|sex``, so that neither meets a column which
+    a plan makes, such as ``place``.
+    """
+    wanted = {_slice_name(column): ("by", column) for column in by}
     wanted |= {f"|{name}": ("group", part) for name, part in group_columns(frames, group).items()}
     found: dict[str, dict[str, pl.Expr]] = {RECS: {}, ACTUAL: {}, USERS: {}}
     for name, (keyword, column) in wanted.items():
         owners = owners_of(frames, column, keyword)
         dtypes = {o: schema_of(frames[o], {name: column})[name] for o in owners}
-        same_dtype(name.lstrip("|"), dtypes)
+        same_dtype(caller_name(name), dtypes)
         for owner in owners:
             found[owner][name] = row_key(Column(name, column, dtypes[owner]))
     return found
+
+
+def _slice_name(column: pl.Expr) -> str:
+    return f"by|{column.meta.output_name()}"
+
+
+def caller_name(key: str) -> str:
+    """Give the name that the caller has for a key column."""
+    return key.partition("|")[2]
 
 
 def owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str) -> list[str]:

@@ -111,7 +111,7 @@ def _table(
     table = table.with_columns(pl.col(faults).fill_null(0).sum())
     table = stopping(table, stops(faults), list(SUMS))
     last = pl.lit(depth, dtype=pl.Int64).alias("depth")
-    return gather_group(table, parts).select(*slices, "group", "rank", last, *SUMS)
+    return found.inputs.finished(gather_group(table, parts), "group", "rank", last, *SUMS)
 
 
 def _lists(found: Shown) -> pl.LazyFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._core import Tally
-from polarsfair.ranking._frames import ONE, resolve
+from polarsfair.ranking._frames import resolve
 from polarsfair.ranking._ranks import (
     Plan,
     Repeats,
@@ -34,7 +34,11 @@ MASKS = ("hits", *(f"hits_{first}" for first in range(WORD + 1, MOST, WORD)))
 def depths(k: Any) -> list[int | None]:
     """List the cut-offs that are asked for: one, several, or lists of them."""
     if isinstance(k, (list, tuple, range)):
-        return list(dict.fromkeys(one for part in k for one in depths(part)))
+        found = list(dict.fromkeys(one for part in k for one in depths(part)))
+        if not found:
+            msg = "`k` is an empty list: name the places to look at, such as `k=[5, 10]`"
+            raise ValueError(msg)
+        return found
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
         msg = f"`k` is the number of places to look at, a whole number from 1 (or None): got {k!r}"
         raise ValueError(msg)
@@ -205,15 +209,19 @@ def _masked(inputs: Inputs, hits: pl.LazyFrame, masks: Sequence[str]) -> pl.Lazy
         )
         for number, name in enumerate(masks)
     }
-    rows = hits.select(*inputs.keys, repeats=pl.col("copies|") - 1, hits_=ONE, **bits)
+    counts = {"repeats": pl.col("copies|") - 1}
+    if inputs.ranked:
+        # A place below 1 is a fault of its own, and has no bit.
+        counts["clash|"] = (place >= 0).cast(pl.Int64)
+    rows = hits.select(*inputs.keys, **counts, **bits)
     ors = [pl.col(name).bitwise_or() for name in masks]
-    found = rows.group_by(inputs.keys).agg(*ors, pl.col("repeats", "hits_").sum())
+    found = rows.group_by(inputs.keys).agg(*ors, pl.col(*counts).sum())
     if not inputs.ranked:
-        return found.drop("hits_")
+        return found
     seen = pl.sum_horizontal(
         pl.col(name).fill_null(0).bitwise_count_ones().cast(pl.Int64) for name in masks
     )
-    return found.with_columns((pl.col("hits_") - seen).alias("clash|")).drop("hits_")
+    return found.with_columns(pl.col("clash|") - seen)
 
 
 class _Lists(Tally):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from polarsfair._core import Tally
-from polarsfair._count import gather_group, group_sum, stopping
+from polarsfair._count import group_sum, stopping
 from polarsfair._frames import fault
 from polarsfair.ranking._frames import ONE, resolve
 from polarsfair.ranking._lists import check_order, depths, one_of
@@ -336,8 +336,7 @@ def _finished(inputs: Inputs, table: pl.LazyFrame, plan: Plan) -> pl.LazyFrame:
     table = stopping(table, stops, sums)
     if plan.by_score:
         table = table.with_columns(pl.col("click").cast(pl.Boolean))
-    table = gather_group(table, inputs.parts)
-    return table.select(*inputs.slices, *["group"] * bool(inputs.parts), *cells, *sums)
+    return inputs.finished(table, *cells, *sums)
 
 
 class _Count:

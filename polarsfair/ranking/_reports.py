@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from polarsfair._checks import check_names
 from polarsfair._core import Metric, prepare, read_sorted
 from polarsfair._frames import as_column, as_lazy, collect, columns_of, is_lazy
 from polarsfair.ranking._conventions import CONVENTIONS
-from polarsfair.ranking._frames import resolve
+from polarsfair.ranking._frames import caller_name, resolve
 from polarsfair.ranking._ranks import hits_once, relevant_pairs
 from polarsfair.ranking._units import histogram, units
 
@@ -92,8 +93,10 @@ def per_user(
     column = as_column(user, "user")
     slices = [*columns_of(by), column.alias(_USER)]
     request = prepare(recs, metrics, slices, {**keywords, "actual": actual, "user": user})
+    named = column.meta.output_name()
+    check_names(request.metrics, [*request.slices[:-1], named])
     result = read_sorted(request.table, request.metrics, request.slices)
-    result = result.rename({_USER: column.meta.output_name()})
+    result = result.rename({_USER: named})
     return result if is_lazy(recs, *request.given.values()) else collect(result, recs)
 
 
@@ -152,7 +155,7 @@ def support(
     n_rel, n_rec = pl.col("n_rel"), pl.col("n_rec")
     cells = {"known|": n_rel.is_not_null(), "relevant|": n_rel > 0, "listed|": n_rec > 0}
     table = histogram(inputs, lines, cells, ("users", "repeats", "repeated|"))
-    result = _supported(table, list(inputs.slices))
+    result = _supported(table, [caller_name(name) for name in inputs.slices])
     return result if is_lazy(recs, actual, users) else collect(result, recs)
 
 
@@ -166,7 +169,16 @@ def _supported(table: pl.LazyFrame, slices: list[str]) -> pl.LazyFrame:
         "repeated_hits": pl.col("repeats").sum(),
         "repeated_actual": pl.col("repeated|").sum(),
     }
+    _check_distinct([*slices, *sums])
     return table.group_by(slices).agg(**sums).sort(slices) if slices else table.select(**sums)
+
+
+def _check_distinct(columns: Sequence[str]) -> None:
+    """Raise when two columns of the result would have one name."""
+    for name in columns:
+        if columns.count(name) > 1:
+            msg = f'two columns would be called {name!r}: rename one with `.alias("...")`'
+            raise ValueError(msg)
 
 
 def compare_conventions(
@@ -215,17 +227,21 @@ def compare_conventions(
     └────────────┴─────┘
     """
     chosen = [metrics] if isinstance(metrics, Metric) else list(metrics)
+    names = [metric.name for metric in chosen]
+    _check_distinct([*names, "convention"])
     bound = [
         m.bind(convention=name).alias(f"{m.name}|{name}") for name in CONVENTIONS for m in chosen
     ]
     request = prepare(recs, bound, by, {**keywords, "actual": actual})
+    check_names(request.metrics, [*request.slices, "convention"])
     size, parts = len(chosen), []
     for number, name in enumerate(CONVENTIONS):
         mine = request.metrics[number * size : (number + 1) * size]
         named = {m.name: m.name.removesuffix(f"|{name}") for m in mine}
         values = read_sorted(request.table, mine, request.slices).rename(named)
-        parts.append(values.with_columns(pl.lit(name).alias("convention"), turn=pl.lit(number)))
-    keys = [*request.slices, "turn", *request.metrics[0].result_keys()]
-    shown = [*request.slices, "convention", *request.metrics[0].result_keys()]
-    result = pl.concat(parts).sort(keys).select(*shown, *(m.name for m in chosen))
+        labels = pl.lit(name).alias("convention"), pl.lit(number).alias("turn|")
+        parts.append(values.with_columns(*labels))
+    more = request.metrics[0].result_keys()
+    result = pl.concat(parts).sort(*request.slices, "turn|", *more)
+    result = result.select(*request.slices, "convention", *more, *names)
     return result if is_lazy(recs, *request.given.values()) else collect(result, recs)

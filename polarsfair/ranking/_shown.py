@@ -13,7 +13,7 @@ import polars as pl
 
 from polarsfair._count import group_sum, stopping
 from polarsfair._frames import as_column, as_lazy, check_columns, fault, schema_of
-from polarsfair.ranking._frames import RECS, keyed, repeated_key, resolve, same_dtype
+from polarsfair.ranking._frames import RECS, caller_name, keyed, repeated_key, resolve, same_dtype
 from polarsfair.ranking._lists import depths
 from polarsfair.ranking._ranks import without_repeats
 from polarsfair.ranking._units import FAULTS
@@ -99,7 +99,7 @@ def shown(
         rec_roles=rec_roles,
     )
     if inputs.of_actual:
-        names = ", ".join(repr(name.lstrip("|")) for name in inputs.of_actual)
+        names = ", ".join(repr(caller_name(name)) for name in inputs.of_actual)
         msg = f"{names} is a column of `actual` alone, and what is shown does not depend on it"
         raise ValueError(msg)
     inputs = without_repeats(inputs, repeats)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._count import gather_group, stopping
+from polarsfair._count import stopping
 from polarsfair._frames import fault
 from polarsfair.ranking._frames import ONE, repeated_key
 
@@ -147,5 +147,4 @@ def histogram(
     table = stopping(table, stops, ["users"])
     if inputs.of_actual:
         table = table.filter(pl.col("users") != 0)
-    table = gather_group(table, inputs.parts)
-    return table.select(*inputs.slices, *["group"] * bool(inputs.parts), *cells, *sums)
+    return inputs.finished(table, *cells, *sums)
