@@ -179,3 +179,10 @@ def test_rows_with_unknown_parts_are_left_out() -> None:
     full = pl.concat([LINE, pl.DataFrame({"x": [2.0], "said": [0]})])
     assert consistency(holes, n_neighbors=3) == consistency(full, n_neighbors=3)
     assert math.isnan(consistency(LINE.clear()))
+
+
+@pytest.mark.parametrize("taken", ["n", "pred", "consistency", "standard_error", "sample"])
+def test_a_slice_may_not_be_called_like_a_column_of_the_estimate(taken: str) -> None:
+    df = pl.DataFrame({"x": [0.0, 1.0], "hired": [1, 0], "d": [1, 1]})
+    with pytest.raises(ValueError, match="slice may not be called"):
+        fairness.consistency_estimate(df, pred="hired", features=["x"], by=pl.col("d").alias(taken))

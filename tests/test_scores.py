@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.exceptions import InvalidOperationError
+from polars.testing import assert_frame_equal
 from scipy import stats
 from sklearn import calibration as sk_calibration
 from sklearn import metrics as sk
@@ -156,6 +157,28 @@ def test_a_bin_begins_at_its_edge_to_the_last_bit(bins: int) -> None:
     assert table.filter(pl.col("v") == 1)["low"].to_list() == [1.0]
 
 
+@pytest.mark.parametrize("bins", [3, 10, 97, 1000, 4096, 10**6])
+def test_single_precision_scores_fall_into_the_same_bins(bins: int) -> None:
+    near = (np.arange(bins + 1) / bins)[:: max(1, bins // 500)].astype(np.float32)
+    values = np.concatenate([near, np.nextafter(near, np.float32(-1)), [np.float32(1e-30)]])
+    single = pl.DataFrame({"s": values[(values >= 0) & (values <= 1)]})
+    assert single.schema["s"] == pl.Float32
+    tables = [
+        fairness.scores(frame, score="s", bins=bins, by=pl.col("s").cast(pl.Float64).alias("v"))
+        for frame in (single, single.cast(pl.Float64))
+    ]
+    assert tables[0].sort("v").equals(tables[1].sort("v"))
+    for outside in (-1e-30, 1.0000001, 3e38):
+        with pytest.raises(ValueError, match="outside the bins"):
+            fairness.scores(pl.DataFrame({"s": np.array([outside], "f4")}), score="s", bins=bins)
+
+
+def test_a_score_outside_the_bins_that_weighs_nothing_is_one_all_the_same() -> None:
+    df = pl.DataFrame({"s": [0.5, 1e300], "y": [0, 1], "w": [1, 0]})
+    with pytest.raises(ValueError, match="outside the bins"):
+        fairness.auc(df, **ROLES, weight="w")
+
+
 def test_tables_of_different_bins_do_not_mix() -> None:
     tables = [fairness.scores(ROWS, **ROLES, bins=bins) for bins in (10, 15)]
     with pytest.raises(ValueError, match="different bins"):
@@ -244,6 +267,17 @@ def test_thresholds_from_a_stored_table() -> None:
 
 BAD: dict[str, tuple[dict[str, Any], Callable[..., Any], str]] = {
     "outside the bins": ({"s": [0.5, 1.5], "y": [0, 1]}, fairness.auc, "outside the bins, 0 to 1"),
+    "just above": ({"s": [0.5, 1.0004], "y": [0, 1]}, fairness.auc, "outside the bins, 0 to 1"),
+    "above to the last bit": (
+        {"s": [0.5, math.nextafter(1, 2)], "y": [0, 1]},
+        fairness.auc,
+        "outside the bins, 0 to 1",
+    ),
+    "above the edges": (
+        {"s": [0.5, math.nextafter(1, 2)], "y": [0, 1]},
+        lambda df, **roles: fairness.auc(df, **roles, bins=[0, 0.5, 1]),
+        "outside the bins, 0 to 1",
+    ),
     "below the bins": ({"s": [0.5, -1e-9], "y": [0, 1]}, fairness.auc, "outside the bins, 0 to 1"),
     "infinite": ({"s": [0.5, math.inf], "y": [0, 1]}, fairness.auc, "outside the bins, 0 to 1"),
     "label": ({"s": [0.5, 0.5], "y": [0, 2]}, fairness.auc, "`label` holds a value other than"),
@@ -328,6 +362,53 @@ def test_bad_calls() -> None:
         fairness.abroca(ROWS, **ROLES, group="g", ref="z")
     with pytest.raises(ValueError, match="slice may not be called"):
         fairness.roc(ROWS, **ROLES, by=pl.col("d").alias("fpr"))
+
+
+# slices of any name
+
+
+SLICED: dict[str, Callable[..., pl.DataFrame]] = {
+    "metrics": lambda **more: pf.evaluate(
+        ROWS, [fairness.auc, fairness.abroca, fairness.brier], **ROLES, group="g", **more
+    ),
+    "roc": lambda **more: fairness.roc(ROWS, **ROLES, group="g", bins=10, **more),
+    "precision_recall": lambda **more: fairness.precision_recall(ROWS, **ROLES, bins=10, **more),
+    "calibration": lambda **more: fairness.calibration(ROWS, **ROLES, group="g", **more),
+    "thresholds": lambda **more: fairness.thresholds(
+        ROWS, fairness.stat_parity, **ROLES, group="g", bins=10, at=[0.5], **more
+    ),
+    "outcomes": lambda **more: pf.evaluate(
+        ROWS, [fairness.mean_difference, fairness.rmse_ratio], group="g", pred="s", **TIED, **more
+    ),
+    "weighted outcomes": lambda **more: fairness.rmse_ratio(
+        ROWS, group="g", pred="s", **TIED, weight="w", **more
+    ),
+}
+TIED = {"label": "tied"}
+INNER = "bin log pos neg wide size total positives negatives pos_down calibration_bin stop rejected"
+INNER += " area side sum pred_var sum_var pred_centre pred_1 product squares losses kept"
+
+
+@pytest.mark.parametrize("name", SLICED)
+def test_a_slice_may_be_called_like_a_column_made_on_the_way(name: str) -> None:
+    plain = SLICED[name](by="d")
+    for inner in INNER.split():
+        renamed = SLICED[name](by=pl.col("d").alias(inner))
+        assert_frame_equal(renamed.rename({inner: "d"}), plain)
+
+
+@pytest.mark.parametrize("taken", ["low", "high", "s", "n", "w", "score", "label", "group"])
+def test_a_slice_may_not_be_called_like_a_role_or_a_sum(taken: str) -> None:
+    by = pl.col("d").alias(taken)
+    for name in ("metrics", "roc", "calibration", "thresholds"):
+        with pytest.raises(ValueError, match="slice may not be called"):
+            SLICED[name](by=by)
+
+
+@pytest.mark.parametrize("taken", ["pred_mean", "pred_m2", "abs_error", "label", "predicted"])
+def test_a_slice_may_not_be_called_like_a_moment(taken: str) -> None:
+    with pytest.raises(ValueError, match="slice may not be called"):
+        SLICED["outcomes"](by=pl.col("d").alias(taken))
 
 
 # where it runs

@@ -6,8 +6,9 @@ import polars as pl
 
 import polarsfair as pf
 from polarsfair import fairness
+from polarsfair.fairness import mitigation
 
-df = pl.DataFrame({"g": ["a", "b"], "p": [0, 1], "y": [0, 1], "d": [1, 2]})
+df = pl.DataFrame({"g": ["a", "b"], "p": [0, 1], "s": [0.2, 0.9], "y": [0, 1], "d": [1, 2]})
 lf = df.lazy()
 
 
@@ -51,3 +52,31 @@ def cases() -> None:
     assert_type(pf.by_group(df, [fairness.f1], group="g", ref=pf.OVERALL), pl.DataFrame)
     assert_type(pf.metrics(), list[pf.Metric])
     assert_type(pf.catalog(), pl.DataFrame)
+
+    # Frames read off a table of scores.
+    assert_type(fairness.roc(df, score="s", label="y"), pl.DataFrame)
+    assert_type(fairness.roc(lf, score="s", label="y", by="d"), pl.LazyFrame)
+    assert_type(df.pipe(fairness.roc, score="s", label="y", bins=None), pl.DataFrame)
+    assert_type(lf.pipe(fairness.roc, score="s", label="y", group="g"), pl.LazyFrame)
+    assert_type(df.pipe(fairness.precision_recall, score="s", label="y"), pl.DataFrame)
+    assert_type(lf.pipe(fairness.precision_recall, score="s", label="y"), pl.LazyFrame)
+    assert_type(df.pipe(fairness.calibration, score="s", label="y"), pl.DataFrame)
+    assert_type(lf.pipe(fairness.calibration, score="s", calibration_bins=5), pl.LazyFrame)
+    assert_type(df.pipe(fairness.thresholds, [fairness.f1], score="s", label="y"), pl.DataFrame)
+    assert_type(lf.pipe(fairness.thresholds, metrics=fairness.f1, score="s"), pl.LazyFrame)
+    assert_type(fairness.thresholds(df, fairness.stat_parity, score="s", ref="a"), pl.DataFrame)
+
+    # A repair transforms a frame into one of its kind.
+    goal = mitigation.EqualizedOdds()
+    fair = goal.fit(df, label="y", pred="p", group="g")
+    assert_type(fair, mitigation.Mitigation)
+    assert_type(fair.rates, pl.DataFrame)
+    assert_type(fair.transform(df, key="d"), pl.DataFrame)
+    assert_type(lf.pipe(fair.transform, key="d"), pl.LazyFrame)
+    chances: dict[str, str | pl.Expr] = {"a": "s", "b": 1 - pl.col("s")}
+    assert_type(fairness.stat_parity(df, group=chances, pred="p"), float)
+    assert_type(
+        lf.pipe(fairness.surrogate_rates, surrogate="d", group=chances, pred="p"), pl.LazyFrame
+    )
+    assert_type(df.pipe(fairness.consistency, pred="p", features=["s"]), float)
+    assert_type(df.pipe(fairness.consistency_estimate, pred="p", features=["s"]), pl.DataFrame)

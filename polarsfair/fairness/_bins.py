@@ -9,16 +9,35 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from polarsfair._frames import fault
+from polarsfair._frames import fault, without_nan
+
+if TYPE_CHECKING:
+    from polarsfair._count import Column
 
 Bins: TypeAlias = int | Sequence[float] | None
 """A number of equal bins over 0 to 1, the edges themselves, or None for distinct values."""
 
+BIN = "|bin"
+"""The column of bin numbers: no slice has such a name."""
+
 _NUDGE = 1 + 2.0**-50
+_FEW = 2**29
+"""Bins up to which a Float32 times their number is exact in Float64."""
+
+
+def number_of(column: Column) -> pl.Expr:
+    """Give a column of numbers as Float64, in which NaN is unknown."""
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+        msg = (
+            f"`{column.role}` is {column.dtype}, not a number: cast it,"
+            f" `{column.role}={column.text}.cast(pl.Float64)`"
+        )
+        raise TypeError(msg)
+    return without_nan(column.expression, column.dtype).cast(pl.Float64)
 
 
 def edges_of(bins: Bins) -> list[float] | None:
@@ -45,12 +64,20 @@ def _numbers(values: Sequence[object]) -> list[float]:
     return numbers if len(numbers) == len(values) and all(map(math.isfinite, numbers)) else []
 
 
-def bin_number(value: pl.Expr, bins: Bins) -> pl.Expr:
-    """Number the bin of each value from 0; outside the bins, a number that is none or null."""
+def bin_number(value: pl.Expr, bins: Bins, dtype: pl.DataType) -> pl.Expr:
+    """Number the bin of each value from 0; below and above all bins, a number that is none.
+
+    `value` is Float64 without NaN, `dtype` what it was before.
+    """
     if bins is None:
         return value
     if isinstance(bins, int):
-        return _equal_bin(value, bins).cast(pl.Int32, strict=False)
+        coarse = dtype == pl.Float32 and bins < _FEW
+        number = (value * bins).floor() if coarse else _equal_bin(value, bins)
+        # What is above 1 by less than a bin would be numbered like 1. A cast that wraps takes what
+        # is beyond 32 bits as the lowest number, which is no bin either.
+        inside = pl.when(value > 1).then(-1.0).otherwise(number)
+        return inside.cast(pl.Int32, wrap_numerical=True)
     edges = edges_of(bins) or []
     # Beyond the last edge, which is a bin, there is one more break: what lies above it is outside.
     breaks = pl.Series([*edges, math.nextafter(edges[-1], math.inf)], dtype=pl.Float64)
@@ -61,27 +88,27 @@ def _equal_bin(value: pl.Expr, bins: int) -> pl.Expr:
     """Number equal bins so that ``number / bins <= value`` holds to the last bit."""
     # The product is nudged up so that rounding can only overshoot, by one, which is then taken
     # back. Division by a literal would multiply with its reciprocal, which is not the edge.
+    # A Float32 needs none of this: no edge lies so near to it that rounding could matter.
     number = (value * (bins * _NUDGE)).floor()
-    return number - (value < number / (number * 0 + bins))
+    return pl.when(value < number / (number * 0 + bins)).then(number - 1).otherwise(number)
 
 
-def bin_faults(bins: Bins, name: str, known: pl.Expr) -> list[pl.Expr]:
-    """Stop where a value lies outside the bins; `known` tells it from one that is unknown."""
+def bin_faults(bins: Bins, name: str) -> list[pl.Expr]:
+    """Stop where a value lies outside the bins."""
     edges = edges_of(bins)
     if edges is None:
         return []
-    number = pl.col("bin")
-    outside = pl.when(number.is_null()).then(known).otherwise(~number.is_between(0, len(edges) - 1))
     message = (
         f"`{name}` holds a value outside the bins, {edges[0]:g} to {edges[-1]:g}: give edges that"
         " cover it, `bins=[...]`, or `bins=None` for every distinct value"
     )
-    return [fault(outside.fill_null(value=False), message)]
+    inside = pl.col(BIN).is_between(0, len(edges) - 1)
+    return [fault((~inside).fill_null(value=False), message)]
 
 
 def bin_edges(bins: Bins) -> dict[str, pl.Expr]:
     """Give ``low`` and ``high`` of the numbered bins."""
-    edges, number = edges_of(bins), pl.col("bin")
+    edges, number = edges_of(bins), pl.col(BIN)
     if edges is None:
         return {"low": number, "high": number}
     lows = pl.lit(pl.Series(edges, dtype=pl.Float64))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import polars as pl
 
+from polarsfair._checks import slice_names
 from polarsfair._core import Tally, define
 from polarsfair._count import resolve_columns, row_key
 from polarsfair._formula import quotient
@@ -218,7 +219,12 @@ def consistency_estimate(
     if sample < 2:
         msg = f"`sample` is at least 2, got {sample}"
         raise ValueError(msg)
-    points, slices = _points(as_lazy(frame), columns_of(by), pred, features, n_neighbors)
+    columns = columns_of(by)
+    for name in slice_names(columns, neighbours):
+        if name in _ESTIMATE:
+            msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
+            raise ValueError(msg)
+    points, slices = _points(as_lazy(frame), columns, pred, features, n_neighbors)
 
     def estimated(frame: pl.DataFrame) -> pl.DataFrame:
         known = frame.filter(pl.col("|pred").is_not_null())

@@ -21,14 +21,15 @@ from polarsfair._count import (
     weight_fault,
 )
 from polarsfair._formula import clean
-from polarsfair._frames import without_nan
 from polarsfair._reference import check_ref
 from polarsfair.fairness._bins import (
+    BIN,
     Bins,
     bin_edges,
     bin_faults,
     bin_number,
     edges_of,
+    number_of,
     without_overlap,
 )
 from polarsfair.fairness._pairs import joined, running
@@ -145,12 +146,13 @@ def _count_moments(
     keys = {name: row_key(column) for name, column in columns.items() if name not in roles}
     slices = [column.meta.output_name() for column in by]
     weighed = weight_columns(columns["weight"]) if "weight" in columns else {}
-    numbers = {role: _number(columns[role]) for role in ("pred", "label") if role in columns}
+    numbers = {role: number_of(columns[role]) for role in ("pred", "label") if role in columns}
     named = rows.select(**keys, **numbers, n=ONE, **weighed)
     known = {"predicted": _PRED.is_not_null()}
     if "label" in columns:
         known["labelled"] = _LABEL.is_not_null()
-    cells = dict(known) if bins is _NO_BINS else {**known, "bin": bin_number(_PRED, bins)}
+    binned = {} if bins is _NO_BINS else {BIN: bin_number(_PRED, bins, columns["pred"].dtype)}
+    cells = {**known, **binned}
     lines = named.with_columns(**cells)
     sums = ["n", *(("w", "w2") if weighed else ())]
     if weighed:
@@ -162,16 +164,6 @@ def _count_moments(
     return _finished(table, columns, [*slices, *["group"] * bool(parts), *known], list(parts), bins)
 
 
-def _number(column: Column) -> pl.Expr:
-    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        msg = (
-            f"`{column.role}` is {column.dtype}, not a number: cast it,"
-            f" `{column.role}={column.text}.cast(pl.Float64)`"
-        )
-        raise TypeError(msg)
-    return without_nan(column.expression, column.dtype).cast(pl.Float64)
-
-
 def _errors(lines: pl.LazyFrame) -> dict[str, pl.Expr]:
     """Give what is summed of the errors, where there are labels."""
     if "label" not in lines.collect_schema().names():
@@ -180,28 +172,31 @@ def _errors(lines: pl.LazyFrame) -> dict[str, pl.Expr]:
     return {"abs_error": error.abs(), "squared_error": error * error}
 
 
+# What is only made on the way has a name that no slice has: it begins with a bar.
+
+
 def _moments(lines: pl.LazyFrame, keys: Sequence[str], sums: Sequence[str]) -> pl.LazyFrame:
     """Sum up without weights: Polars' mean and variance hold at any offset."""
     errors = _errors(lines)
-    lines = lines.with_columns(**errors, **({"sum": _PRED + _LABEL} if errors else {}))
+    lines = lines.with_columns(**errors, **({"|sum": _PRED + _LABEL} if errors else {}))
     aggregates = {name: pl.col(name).sum() for name in (*sums, *errors)}
-    aggregates |= {"pred_mean": _PRED.mean(), "pred_var": _PRED.var(ddof=0)}
+    aggregates |= {"pred_mean": _PRED.mean(), "|pred_var": _PRED.var(ddof=0)}
     if errors:
-        aggregates |= {"label_mean": _LABEL.mean(), "label_var": _LABEL.var(ddof=0)}
-        aggregates["sum_var"] = pl.col("sum").var(ddof=0)
+        aggregates |= {"label_mean": _LABEL.mean(), "|label_var": _LABEL.var(ddof=0)}
+        aggregates["|sum_var"] = pl.col("|sum").var(ddof=0)
     table = lines.group_by(keys).agg(**aggregates)
-    size, named = pl.col("n"), {"pred_m2": pl.col("pred_var")}
+    size, named = pl.col("n"), {"pred_m2": pl.col("|pred_var")}
     if errors:
         # The variance of the sum holds twice the covariance beside the two variances.
-        twice = pl.col("sum_var") - pl.col("pred_var") - pl.col("label_var")
-        named |= {"label_m2": pl.col("label_var"), "pred_label": twice / 2}
+        twice = pl.col("|sum_var") - pl.col("|pred_var") - pl.col("|label_var")
+        named |= {"label_m2": pl.col("|label_var"), "pred_label": twice / 2}
     return table.with_columns(**{name: size * value for name, value in named.items()})
 
 
 def _centres(rows: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
     """Give the plain means of every slice."""
     numbers = [name for name in rows.collect_schema().names() if name not in slices]
-    means = [pl.col(name).mean().alias(f"{name}_centre") for name in numbers]
+    means = [pl.col(name).mean().alias(f"|{name}_centre") for name in numbers]
     return rows.group_by(slices).agg(means) if slices else rows.select(means)
 
 
@@ -215,22 +210,22 @@ def _weighted_moments(
     """Sum up with weights, about the slice's plain means."""
     errors = _errors(lines)
     numbers = ["pred", *(["label"] if errors else [])]
-    off = {name: pl.col(name) - pl.col(f"{name}_centre") for name in numbers}
+    off = {name: pl.col(name) - pl.col(f"|{name}_centre") for name in numbers}
     lines = joined(lines, centres, slices, how="left").with_columns(**off, **errors)
-    values = {f"{name}_1": pl.col(name) for name in numbers}
-    values |= {f"{name}_2": pl.col(name) ** 2 for name in numbers}
-    values |= {"product": _PRED * _LABEL} if errors else {}
+    values = {f"|{name}_1": pl.col(name) for name in numbers}
+    values |= {f"|{name}_2": pl.col(name) ** 2 for name in numbers}
+    values |= {"|product": _PRED * _LABEL} if errors else {}
     values |= {name: pl.col(name) for name in errors}
     lines = lines.with_columns(**{name: _W * value for name, value in values.items()})
-    centre = [pl.col(f"{name}_centre").first() for name in numbers]
+    centre = [pl.col(f"|{name}_centre").first() for name in numbers]
     table = lines.group_by(keys).agg(pl.col(*sums, *values, "bad").sum(), *centre)
-    first = {name: pl.col(f"{name}_1") / _W for name in numbers}
-    named = {f"{n}_mean": pl.col(f"{n}_centre") + first[n] for n in numbers}
+    first = {name: pl.col(f"|{name}_1") / _W for name in numbers}
+    named = {f"{n}_mean": pl.col(f"|{n}_centre") + first[n] for n in numbers}
     named |= {
-        f"{n}_m2": (pl.col(f"{n}_2") - pl.col(f"{n}_1") * first[n]).clip(0.0) for n in numbers
+        f"{n}_m2": (pl.col(f"|{n}_2") - pl.col(f"|{n}_1") * first[n]).clip(0.0) for n in numbers
     }
     if errors:
-        named["pred_label"] = pl.col("product") - pl.col("pred_1") * first["label"]
+        named["pred_label"] = pl.col("|product") - pl.col("|pred_1") * first["label"]
     return table.with_columns(**named)
 
 
@@ -243,7 +238,7 @@ def _finished(
 ) -> pl.LazyFrame:
     """Name the bins, tie the faults to the sums; moments of no rows are 0."""
     binned = bins is not _NO_BINS
-    faults = bin_faults(bins, "pred", pl.col("predicted")) if binned else []
+    faults = bin_faults(bins, "pred") if binned else []
     faults += [weight_fault(columns["weight"])] if "weight" in columns else []
     sums = ["n", *(("w", "w2") if "weight" in columns else ()), "pred_mean", "pred_m2"]
     if "label" in columns:

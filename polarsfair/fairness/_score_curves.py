@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overload
 
 import polars as pl
 
-from polarsfair._core import Metric, completed, merge, read, stack, tabulate
+from polarsfair._checks import check_names, slice_names
+from polarsfair._core import Metric, completed, inner_names, merge, read, tabulate
 from polarsfair._formula import quotient
 from polarsfair._frames import as_lazy, collect, columns_of, fault, is_lazy
 from polarsfair.fairness._bins import without_overlap
@@ -15,16 +17,39 @@ from polarsfair.fairness._pairs import joined, running
 from polarsfair.fairness._scores import calibrated, label_weights, ranks, scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair._frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup, IntoSlices
     from polarsfair.fairness._bins import Bins
 
 _SUMS = ("n", "w", "w2")
+P = ParamSpec("P")
 
 
+class FrameOf(Protocol[P]):
+    """A function from frames to frames, of the kind that it is given."""
+
+    @overload
+    def __call__(self, frame: pl.LazyFrame, *args: P.args, **kwargs: P.kwargs) -> pl.LazyFrame: ...
+    @overload
+    def __call__(self, frame: EagerFrame, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame: ...
+
+
+def _lazy_or_eager(curve: Callable[Concatenate[pl.LazyFrame, P], pl.LazyFrame]) -> FrameOf[P]:
+    """Let a function of lazy frames take any frame: lazy in, lazy out, eager in, eager out."""
+
+    @functools.wraps(curve)
+    def made(frame: IntoFrame, *args: P.args, **kwargs: P.kwargs) -> Any:
+        result = curve(as_lazy(frame), *args, **kwargs)
+        return result if is_lazy(frame) else collect(result, frame)
+
+    return made
+
+
+@_lazy_or_eager
 def roc(
-    frame: IntoFrame,
+    frame: pl.LazyFrame,
+    /,
     *,
     score: IntoColumn | None = None,
     label: IntoColumn | None = None,
@@ -32,7 +57,7 @@ def roc(
     weight: IntoColumn | None = None,
     by: IntoSlices | None = None,
     bins: Bins = 1000,
-) -> Any:
+) -> pl.LazyFrame:
     """Give the ROC curve of every group: true and false positive rate at every threshold.
 
     Parameters
@@ -90,11 +115,13 @@ def roc(
     # A rate that is null all along, for want of rows, is null at the start too.
     zero = [pl.col(rate).max() * 0 for rate in ("fpr", "tpr")]
     first = start.agg(at_infinity, *zero) if start else rates.select(at_infinity, *zero)
-    return _answer(pl.concat([first, rates], how="vertical"), frame, keys)
+    return _from_the_top(pl.concat([first, rates], how="vertical"), keys, by)
 
 
+@_lazy_or_eager
 def precision_recall(
-    frame: IntoFrame,
+    frame: pl.LazyFrame,
+    /,
     *,
     score: IntoColumn | None = None,
     label: IntoColumn | None = None,
@@ -102,7 +129,7 @@ def precision_recall(
     weight: IntoColumn | None = None,
     by: IntoSlices | None = None,
     bins: Bins = 1000,
-) -> Any:
+) -> pl.LazyFrame:
     """Give the precision-recall curve of every group, at every threshold.
 
     Parameters
@@ -146,11 +173,13 @@ def precision_recall(
         precision=quotient(positives, positives + pl.col("neg_down")),
         recall=quotient(positives, pl.col("positives")),
     )
-    return _answer(lines, frame, keys)
+    return _from_the_top(lines, keys, by)
 
 
+@_lazy_or_eager
 def calibration(
-    frame: IntoFrame,
+    frame: pl.LazyFrame,
+    /,
     *,
     score: IntoColumn | None = None,
     label: IntoColumn | None = None,
@@ -159,7 +188,7 @@ def calibration(
     by: IntoSlices | None = None,
     bins: Bins = 1000,
     calibration_bins: int = 10,
-) -> Any:
+) -> pl.LazyFrame:
     """Give the calibration curve of every group: mean score and share of positives by bin.
 
     Parameters
@@ -212,12 +241,13 @@ def calibration(
         positive_rate=quotient(pl.col("positives"), pl.col("size")),
         n="n",
     )
-    result = lines.sort(*keys, "low")
-    return result if is_lazy(frame) else collect(result, frame)
+    return _shown(lines.sort(*keys, "low"), by)
 
 
+@_lazy_or_eager
 def thresholds(
-    frame: IntoFrame,
+    frame: pl.LazyFrame,
+    /,
     metrics: Metric | Sequence[Metric],
     *,
     score: IntoColumn | None = None,
@@ -228,7 +258,7 @@ def thresholds(
     bins: Bins = 1000,
     at: Sequence[float] | None = None,
     **options: Any,
-) -> Any:
+) -> pl.LazyFrame:
     """Give every decision metric at every threshold of the score, from one count.
 
     Parameters
@@ -277,19 +307,19 @@ def thresholds(
     read_by = dict.fromkeys(role for metric in asked for role in metric.roles)
     needed = [role for role in read_by if role != "pred"]
     columns = ["threshold", *(metric.name for metric in asked)]
+    check_names(asked, ["threshold"])
     table, slices = _scored(frame, roles, by, bins, needed, columns, grouped=False)
     decided = _decided(without_overlap(table, "n"), slices, at).cache()
     keys = [*slices, "threshold"]
     result = read(completed(decided, decisions, asked), asked, keys)
-    result = result.select(*keys, *(metric.name for metric in asked)).sort(keys)
-    return result if is_lazy(frame) else collect(result, frame)
+    return _shown(result.select(*keys, *(metric.name for metric in asked)).sort(keys), by)
 
 
 # --- what they share ----------------------------------------------------------------------------
 
 
 def _scored(
-    frame: Any,
+    rows: pl.LazyFrame,
     roles: dict[str, Any],
     by: IntoSlices | None,
     bins: Bins,
@@ -298,26 +328,28 @@ def _scored(
     *,
     grouped: bool = True,
 ) -> tuple[pl.LazyFrame, list[str]]:
-    """Count rows, or add up tables; give the table and its keys: slices and group."""
+    """Count rows, or add up tables; give the table and its keys: slices and group.
+
+    The slices have inner names: a caller's may be that of a column made here on the way.
+    """
     given = {role: into for role, into in roles.items() if into is not None}
     slices = columns_of(by)
-    names = [column.meta.output_name() for column in slices]
-    for name in names:
+    inner = inner_names(slice_names(slices, scores))
+    for name in inner:
         if name in columns:
             msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
             raise ValueError(msg)
-    rows = as_lazy(frame)
     if not given:
-        table = merge(stack([rows]), scores, slices, _table_columns(rows, needed))
-        table = scores.complete(table)
+        table = scores.complete(merge(rows, scores, slices, _table_columns(rows, needed)))
     else:
         for role in ("score", *needed):
             if role not in given:
                 msg = f'the role `{role}` is needed: add `{role}="<column>"`'
                 raise TypeError(msg)
-        table, names = tabulate(rows, scores, [], slices, {**given, "bins": bins})
+        table, _ = tabulate(rows, scores, [], slices, {**given, "bins": bins})
+    table = table.rename(inner)
     has_group = "group" in table.collect_schema().names()
-    return table, [*names, *(["group"] if has_group and grouped else [])]
+    return table, [*inner.values(), *(["group"] if has_group and grouped else [])]
 
 
 def _table_columns(table: pl.LazyFrame, needed: Sequence[str]) -> list[str]:
@@ -341,10 +373,16 @@ def _curve(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     return lines.filter(pl.col("pos") + pl.col("neg") > 0).rename({"low": "threshold"})
 
 
-def _answer(lines: pl.LazyFrame, frame: object, keys: Sequence[str]) -> Any:
-    """Sort by key and from the highest threshold down; eager in, eager out."""
-    result = lines.sort(*keys, "threshold", descending=[*([False] * len(keys)), True])
-    return result if is_lazy(frame) else collect(result, frame)
+def _from_the_top(lines: pl.LazyFrame, keys: Sequence[str], by: IntoSlices | None) -> pl.LazyFrame:
+    """Sort by key and from the highest threshold down."""
+    order = [*([False] * len(keys)), True]
+    return _shown(lines.sort(*keys, "threshold", descending=order), by)
+
+
+def _shown(result: pl.LazyFrame, by: IntoSlices | None) -> pl.LazyFrame:
+    """Give slices the names back that the caller knows."""
+    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    return result.rename({name: shown for shown, name in inner.items()})
 
 
 def _decision_metrics(metrics: Metric | Sequence[Metric], options: dict[str, Any]) -> list[Metric]:

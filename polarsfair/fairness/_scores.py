@@ -25,14 +25,16 @@ from polarsfair._count import (
     weight_fault,
 )
 from polarsfair._formula import clean, quotient
-from polarsfair._frames import fault, without_nan
+from polarsfair._frames import fault
 from polarsfair.fairness._bins import (
+    BIN,
     Bins,
     bin_edges,
     bin_faults,
     bin_number,
     edges_of,
     equal_bin_of_low,
+    number_of,
     without_overlap,
 )
 from polarsfair.fairness._metric import FairnessMetric
@@ -46,7 +48,11 @@ if TYPE_CHECKING:
 _EPSILON = 2.0**-52
 """Probabilities are kept this far from 0 in the logarithm, as scikit-learn does."""
 
-_LABEL, _LOW, _HIGH, _W = pl.col("label"), pl.col("low"), pl.col("high"), pl.col("w")
+_LOG = "|log"
+"""The sum of the logarithms of these probabilities: no slice has such a name."""
+
+_LABEL, _SCORE, _W = pl.col("label"), pl.col("score"), pl.col("w")
+_LOW, _HIGH = pl.col("low"), pl.col("high")
 
 
 # --- the tally ----------------------------------------------------------------------------------
@@ -102,8 +108,8 @@ def _count_scores(
     if label is not None:
         keys["label"] = binary_key(columns["label"])
     sums = ["n", *(("w", "w2") if weight is not None else ())]
-    named = rows.select(**keys, score=_number(columns["score"]), n=ONE, **_weights(columns))
-    summed = _binned_sums(named, keys, sums, bins)
+    named = rows.select(**keys, score=number_of(columns["score"]), n=ONE, **_weights(columns))
+    summed = _binned_sums(named, columns, list(keys), bins)
     names = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
     names += ["label"] * (label is not None)
     table = _finished(summed, columns, sums, bins)
@@ -111,44 +117,37 @@ def _count_scores(
     return gather_group(table, list(parts)).select(*names, "low", "high", *sums, "s", "s2", *losses)
 
 
-def _number(column: Column) -> pl.Expr:
-    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        msg = (
-            f"`{column.role}` is {column.dtype}, not a number: cast it,"
-            f" `{column.role}={column.text}.cast(pl.Float64)`"
-        )
-        raise TypeError(msg)
-    return without_nan(column.expression, column.dtype).cast(pl.Float64)
-
-
 def _weights(columns: Mapping[str, Column]) -> dict[str, pl.Expr]:
     return weight_columns(columns["weight"]) if "weight" in columns else {}
 
 
 def _binned_sums(
-    rows: pl.LazyFrame, keys: Mapping[str, pl.Expr], sums: Sequence[str], bins: Bins
+    rows: pl.LazyFrame, columns: Mapping[str, Column], keys: Sequence[str], bins: Bins
 ) -> pl.LazyFrame:
     """Sum per bin; where every distinct score is one, its sums follow from the counts."""
-    score, weighed = pl.col("score"), len(sums) > 1
-    names = [*keys, "bin"]
-    bad = ["bad"] * weighed
-    binned = rows.with_columns(bin=bin_number(score, bins))
+    weighed, labelled = "weight" in columns, "label" in columns
+    names, sums = [*keys, BIN], ["n", *(("w", "w2", "bad") if weighed else ())]
+    number = bin_number(_SCORE, bins, columns["score"].dtype)
+    binned = rows.with_columns(number.alias(BIN))
     if bins is None:
-        return group_sum(binned, names, [*sums, *bad])
-    parts = {"s": score, "s2": score * score}
-    if "label" in keys:
-        parts["log"] = _twice_log(score, bins)
+        return group_sum(binned, names, sums)
+    parts = _sums_of(_SCORE, bins, labelled=labelled)
     if weighed:
         parts = {name: _W * part for name, part in parts.items()}
-    return group_sum(binned.with_columns(**parts), names, [*sums, *parts, *bad])
+    return group_sum(binned.with_columns(**parts), names, [*sums, *parts])
 
 
-def _twice_log(score: pl.Expr, bins: Bins) -> pl.Expr:
-    """Give ln(2 max(p, epsilon)) of the probability p that the score gives to the label."""
-    # |1 - y - s| is the p of either label, and (p + e) + |p - e| is 2 max(p, e): plain arithmetic
-    # costs half of what a condition or a clip would.
-    p = ((1 - pl.col("label").cast(pl.Float64)) - score).abs()
-    log = ((p + _EPSILON) + (p - _EPSILON).abs()).log()
+def _sums_of(score: pl.Expr, bins: Bins, *, labelled: bool) -> dict[str, pl.Expr]:
+    """Give what is summed of a score."""
+    logs = {_LOG: _log_chance(score, bins)} if labelled else {}
+    return {"s": score, "s2": score * score, **logs}
+
+
+def _log_chance(score: pl.Expr, bins: Bins) -> pl.Expr:
+    """Give ln(max(p, epsilon)) of the probability p that the score gives to the label."""
+    # |1 - y - s| is the p of either label: plain arithmetic costs half of what a condition would.
+    p = ((1 - _LABEL.cast(pl.Float64)) - score).abs()
+    log = pl.when(p < _EPSILON).then(_EPSILON).otherwise(p).log()
     edges = edges_of(bins)
     if edges is not None and edges[0] >= 0 and edges[-1] <= 1:
         return log
@@ -160,27 +159,23 @@ def _finished(
     table: pl.LazyFrame, columns: Mapping[str, Column], sums: Sequence[str], bins: Bins
 ) -> pl.LazyFrame:
     """Give the bins their edges and the sums their faults."""
-    weight = pl.col(sums[1] if len(sums) > 1 else "n")
+    labelled = "label" in columns
     if bins is None:
-        score = pl.col("bin")
-        parts = {"s": score, "s2": score * score}
-        if "label" in columns:
-            parts["log"] = _twice_log(score, None)
+        weight = pl.col(sums[1] if len(sums) > 1 else "n")
         table = table.with_columns(
             pl.when(weight > 0).then(weight * part).otherwise(0.0).fill_null(0.0).alias(name)
-            for name, part in parts.items()
+            for name, part in _sums_of(pl.col(BIN), None, labelled=labelled).items()
         )
-    faults = bin_faults(bins, "score", pl.col("s2") > 0)
-    faults += [binary_fault(columns["label"])] if "label" in columns else []
+    faults = bin_faults(bins, "score")
+    faults += [binary_fault(columns["label"])] if labelled else []
     faults += [weight_fault(columns["weight"])] if "weight" in columns else []
     table = table.with_columns(**bin_edges(bins))
-    if "label" in columns:
-        known = pl.col("label").is_not_null() & _LOW.is_not_null()
-        loss = pl.when(known).then(weight * math.log(2) - pl.col("log")).otherwise(0.0)
-        table = table.with_columns(log_loss=loss)
-    losses = ["log_loss"] * ("label" in columns)
+    losses = ["log_loss"] * labelled
+    if labelled:
+        known = _LABEL.is_not_null() & _LOW.is_not_null()
+        table = table.with_columns(log_loss=pl.when(known).then(-pl.col(_LOG)).otherwise(0.0))
     table = stopping(table, faults, [*sums, "s", "s2", *losses])
-    return table.with_columns(_LABEL.cast(pl.Boolean)) if "label" in columns else table
+    return table.with_columns(_LABEL.cast(pl.Boolean)) if labelled else table
 
 
 scores = Tally(
