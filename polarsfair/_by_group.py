@@ -93,7 +93,7 @@ def by_group(
     └───────┴────────────────┴─────┴───────┴──────┴────────────┴───────┘
     """
     check_class(ref, group)
-    request = prepare(frame, metrics, by, {**keywords, "group": group})
+    request = prepare(frame, metrics, by, {**keywords, "group": group}, grouped=True)
     _check(request.metrics, request.slices)
     inner = inner_names(request.slices)
     table, slices = request.table.rename(inner), list(inner.values())

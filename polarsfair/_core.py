@@ -97,10 +97,11 @@ class Tally:
     frames
         Roles that may be given as further positional frames.
     mergeable
-        False where the values need a second pass over the rows, so that stored tables of it
-        cannot be measured.
+        False where values need a second pass over the rows: stored tables cannot be measured.
     alone
         Options of which one table can hold only one value, such as ``bins``.
+    splits
+        Roles that split what is counted, as a group does lists: left out unless asked for.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Tally:
     frames: tuple[str, ...] = ()
     mergeable: bool = True
     alone: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.count.__doc__)
@@ -473,8 +475,10 @@ def prepare(
     metrics: Metric | Sequence[Metric],
     by: IntoSlices | None,
     keywords: Mapping[str, Any],
+    *,
+    grouped: bool = False,
 ) -> Request:
-    """Check a request and count its rows, lazily."""
+    """Check a request and count its rows, lazily; `grouped` where all is asked by group."""
     given = _given(keywords)
     chosen = _on_one_table([_standing_in(metric, given) for metric in _as_list(metrics)], given)
     tally = _shared_tally(chosen)
@@ -484,6 +488,8 @@ def prepare(
     check_roles(resolved, given)
     for metric in resolved:
         check_class(metric.options.get("ref"), given.get("group"))
+    asked = {"group"} if grouped else {role for metric in resolved for role in metric.roles}
+    given = {k: v for k, v in given.items() if k in asked or k not in tally.splits}
     table, slices = tabulate(as_lazy(frame), tally, resolved, columns_of(by), given)
     return Request(table, resolved, slices, given)
 

@@ -249,6 +249,29 @@ def test_lazy_with_any_frame_lazy() -> None:
     assert eager.columns == ["home", "k", "ndcg"]
 
 
+@pytest.mark.parametrize("of", ["recs", "actual", "both"])
+def test_a_group_that_nobody_compares_changes_nothing(of: str) -> None:
+    recs, actual = sample(7)
+    odd = (pl.col("item") % 2).alias("odd")
+    frames = (
+        recs if of == "actual" else recs.with_columns(odd),
+        actual if of == "recs" else actual.with_columns(odd),
+    )
+    metrics = [ranking.precision, ranking.recall, ranking.ndcg]
+    for k in (2, None):
+        plain = pf.evaluate(recs, metrics, actual=actual, k=k, **GRADED)
+        named = pf.evaluate(frames[0], metrics, actual=frames[1], k=k, group="odd", **GRADED)
+        assert_frame_equal(named, plain)
+    alone = ranking.per_user(recs, actual, ranking.recall, k=2, **GRADED)
+    again = ranking.per_user(*frames, ranking.recall, k=2, group="odd", **GRADED)
+    assert_frame_equal(again, alone)
+    rates = pf.by_group(frames[0], ranking.recall, actual=frames[1], group="odd", k=2, **GRADED)
+    sliced = ranking.recall(*frames, by="odd", k=2, **GRADED)
+    assert rates.filter(pl.col("group").is_not_null())["value"].to_list() == (
+        sliced.drop_nulls("odd")["recall"].to_list()
+    )
+
+
 def test_a_slice_is_a_filter_of_the_frames_that_have_it() -> None:
     recs, actual = sample(13, clean=True)
     recs = recs.with_columns(model=pl.col("item") % 2, day=pl.col("user") % 2)

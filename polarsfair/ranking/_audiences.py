@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup
 
+__all__ = ["exposure_kl", "exposure_total_variation", "mad", "shown_scores"]
+
 _OWN, _OTHER = pl.col("n"), pl.col("n|other")
 _P, _Q = _OWN / pl.col("all|"), _OTHER / pl.col("all||other")
 

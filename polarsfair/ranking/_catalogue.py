@@ -17,6 +17,16 @@ from polarsfair.ranking._shown_metric import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+__all__ = [
+    "aggregate_diversity",
+    "average_popularity",
+    "coverage",
+    "exposure_entropy",
+    "gini",
+    "long_tail_share",
+    "novelty",
+]
+
 _N, _USERS = pl.col("n"), pl.col("users")
 _SIZE = pl.coalesce(pl.col("catalogue").max(), pl.col("item").count())
 """The number of items in the catalogue: told by `items`, or those that the table has."""

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._ranks import Repeats
 
+__all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]
+
 Copies: TypeAlias = Literal["once", "drop", "error", "none"]
 
 
@@ -281,6 +283,7 @@ overlaps = Tally(
     sums={"unit": pl.col("unit").sum(), "lists": pl.col("lists").sum()},
     optional={},
     alone=("repeats",),
+    splits=("group",),
 )
 
 spreads = Tally(
@@ -290,6 +293,7 @@ spreads = Tally(
     sums={"value": pl.col("value").sum(), "users": pl.col("users").sum()},
     optional={},
     alone=("repeats",),
+    splits=("group",),
 )
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup
 
+__all__ = ["exposure"]
+
 SUMS = {
     "n": pl.col("n").sum(),
     "users": pl.col("users").sum(),
@@ -230,4 +232,5 @@ exposure = Tally(
     sums=SUMS,
     optional={},
     frames=("actual",),
+    splits=("group",),
 )

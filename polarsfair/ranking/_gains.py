@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._frames import Inputs
 
+__all__ = ["gains"]
+
 VALUES = (
     "hits",
     "top",
@@ -306,4 +308,5 @@ gains = Tally(
     sums={"users": pl.col("users").sum()},
     optional={},
     frames=("actual",),
+    splits=("group",),
 )

@@ -23,6 +23,8 @@ from polarsfair.ranking._shown_metric import ShownMetric
 if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup
 
+__all__ = ["awrf", "exposure_parity", "exposure_ratio", "group_exposure", "ndkl"]
+
 Discount: TypeAlias = str | Callable[[pl.Expr], pl.Expr]
 
 SUMS = {"n": pl.col("n").sum(), "items": pl.col("items").max(), "lists": pl.col("lists").sum()}

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._frames import Inputs
 
+__all__ = ["lists"]
+
 WORD = 64
 MOST = 1024
 """Places of a mask column, and the last place that a table of lists can keep."""
@@ -87,7 +89,8 @@ def _count_lists(
         Recommendations: a row per user and item.
     by, group
         Columns of the recommendations (several models in one frame), of `actual`, or of `users`.
-        A name that both have is part of the list's identity; a name that one has slices it alone.
+        A name that both have is part of the list's identity; a name that one has slices it alone,
+        and the other frame is whole in every slice.
     actual
         Ground truth: a row per user and item.
     user, item
@@ -239,4 +242,5 @@ lists = _Lists(
     sums={"users": pl.col("users").sum(), "repeats": pl.col("repeats").sum()},
     optional={},
     frames=("actual",),
+    splits=("group",),
 )

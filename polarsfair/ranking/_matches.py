@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from polarsfair.ranking._frames import Inputs
     from polarsfair.ranking._ranks import Repeats, Ties
 
+__all__ = ["match_scores", "matches"]
+
 PLACE = ("above|", "among|")
 """Where a row stands: rows of its list that are surely above it, and places that it may take."""
 
@@ -400,6 +402,7 @@ match_scores = _Matches(
     optional=_ABSENT,
     frames=("actual",),
     alone=("ties", "repeats"),
+    splits=("group",),
 )
 
 matches = _Matches(
@@ -467,4 +470,5 @@ matches = _Matches(
     also=(match_scores,),
     frames=("actual",),
     alone=("ties", "repeats"),
+    splits=("group",),
 )

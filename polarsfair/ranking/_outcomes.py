@@ -17,6 +17,17 @@ from polarsfair.ranking._shown import lines_at, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+__all__ = [
+    "auc",
+    "ctr",
+    "ctr_dr",
+    "ctr_effective_size",
+    "ctr_ips",
+    "ctr_snips",
+    "mae_ratio",
+    "rmse_ratio",
+]
+
 _ROLES = ("actual", "user", "item")
 
 

@@ -8,6 +8,19 @@ from polarsfair.ranking._conventions import CUT, PLACES, RELEVANT, RETRIEVED, se
 from polarsfair.ranking._evidence import N_REC, N_REL, Evidence, K
 from polarsfair.ranking._per_list import quality
 
+__all__ = [
+    "err",
+    "f1",
+    "hit_rate",
+    "map",
+    "mrr",
+    "ndcg",
+    "precision",
+    "r_precision",
+    "rbp",
+    "recall",
+]
+
 _BY = {
     RETRIEVED: pl.min_horizontal(K, N_REC),
     # The whole list has as many places as it is long.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from polarsfair._frames import IntoColumn, IntoFrame, IntoSlices
 
+__all__ = ["compare_conventions", "per_user", "support"]
+
 _USER = "user|"
 
 
