@@ -20,6 +20,8 @@ from polarsfair._reference import GROUP, OVERALL, Everyone, check_ref, mark_refe
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+__all__ = ["difference", "group_max", "group_min", "ratio"]
+
 REFERENCE = "|reference"
 """Ends the columns that hold the reference's values; no metric is called like that."""
 

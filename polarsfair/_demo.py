@@ -33,7 +33,6 @@ NAMED = [
     fairness.average_odds,
     fairness.predictive_parity,
     fairness.accuracy_difference,
-    fairness.theil,
 ]
 SLICED = [fairness.stat_parity, fairness.disparate_impact, fairness.equal_opportunity]
 BAR = 14

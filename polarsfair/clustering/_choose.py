@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import ArrowStream, IntoColumn, IntoFrame, IntoSlices
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["choose_k", "gap", "stability"]
+
 CLUSTERING, CODE, PAIR = "clustering", "|cluster", "pair of clusterings"
 
 

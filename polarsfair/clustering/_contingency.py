@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from polarsfair._core import Metric
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = ["contingency"]
+
 
 def _count_contingency(
     rows: pl.LazyFrame,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from polarsfair._core import Metric
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = ["edge_modularity", "edge_normalized_cut", "edges"]
+
 
 def _count_edges(
     rows: pl.LazyFrame,

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import ArrowStream, IntoColumn, IntoSlices
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["silhouette_estimate"]
+
 _SURE = 1e-12
 """What rounding may do to a limit."""
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from polarsfair.clustering._metric import IntoFeatures
     from polarsfair.clustering._pairwise import Floats
 
+__all__ = ["hopkins"]
+
 HASH, TIMES, DRAWN, PROBE = "|hash", "|times", "|drawn", "|probe"
 
 

@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 
     from polarsfair._core import Metric
 
+__all__ = [
+    "adjusted_mutual_information",
+    "completeness",
+    "conditional_entropy",
+    "entropy",
+    "homogeneity",
+    "joint_entropy",
+    "mutual_information",
+    "nmi",
+    "v_measure",
+    "variation_of_information",
+]
+
 Average: TypeAlias = Literal["geometric", "arithmetic", "min", "max", "joint"]
 
 _H_CLUSTER, _H_LABEL, _H_JOINT = (

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from polarsfair._core import Metric
 
+__all__ = ["f_measure", "f_measure_by_cluster", "maximum_matching", "purity", "purity_by_cluster"]
+
 _SIZE, _LARGEST, _F = pl.col("size"), pl.col("largest"), pl.col("f")
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoGroup
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid", "moments"]
+
 
 def _count_moments(
     rows: pl.LazyFrame,

@@ -16,6 +16,16 @@ from polarsfair.clustering._metric import ClusteringMetric
 if TYPE_CHECKING:
     from polarsfair._frames import ArrowStream, IntoColumn, IntoSlices
 
+__all__ = [
+    "adjusted_rand",
+    "fowlkes_mallows",
+    "hubert",
+    "jaccard",
+    "normalized_hubert",
+    "pair_counts",
+    "rand",
+]
+
 PAIRS = ("tp", "fp", "fn", "tn")
 
 # The view has one line a slice.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["radii"]
+
 
 def _count_radii(
     rows: pl.LazyFrame,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["c_index", "dunn", "extremes", "order"]
+
 _METRICS = ("euclidean", "manhattan", "sqeuclidean", "cosine")
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["scatter"]
+
 
 def _count_scatter(
     rows: pl.LazyFrame,

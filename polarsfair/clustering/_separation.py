@@ -22,6 +22,14 @@ from polarsfair.clustering._volumes import volumes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+__all__ = [
+    "beta_cv",
+    "hubert_distances",
+    "modularity",
+    "normalized_cut",
+    "normalized_hubert_distances",
+]
+
 WITHIN, VOLUME = pl.col("within"), pl.col("volume")
 _SQUARED = {"metric": "sqeuclidean"}
 _MEANS = ("euclidean", "manhattan", "sqeuclidean")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import ArrowStream, IntoColumn, IntoSlices
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["silhouette_samples"]
+
 
 @overload
 def silhouette_samples(

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoGroup
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["silhouette", "silhouette_by_cluster", "silhouettes"]
+
 
 def silhouette_lines(points: Points, metric: str) -> pl.LazyFrame:
     """Give the table's lines with the sum of silhouettes; null where there is one cluster."""

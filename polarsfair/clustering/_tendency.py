@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from polarsfair.clustering._metric import IntoFeatures
     from polarsfair.clustering._pairwise import Floats
 
+__all__ = ["distance_distribution", "spatial_histogram"]
+
 LOW, HIGH = "low|", "high|"
 ONE, NONE = (pl.lit(number, dtype=pl.Int64) for number in (1, 0))
 

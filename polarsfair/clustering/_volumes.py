@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["volumes"]
+
 
 def _count_volumes(
     rows: pl.LazyFrame,

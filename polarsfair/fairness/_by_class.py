@@ -18,6 +18,14 @@ from polarsfair.fairness._pairs import joined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = [
+    "disparate_impact_by_class",
+    "frequency_by_class",
+    "precision_by_class",
+    "recall_by_class",
+    "stat_parity_by_class",
+]
+
 
 def _against_rest(
     table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = [
+    "classes",
+    "multiclass_average_odds",
+    "multiclass_equal_opportunity",
+    "multiclass_stat_parity",
+    "multiclass_true_positive_difference",
+]
+
 _PREDICTED = pl.col("pred").is_not_null()
 _IS_REF = pl.col("is_ref")
 

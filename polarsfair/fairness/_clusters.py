@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from polarsfair._core import Metric
     from polarsfair._frames import ArrowStream, IntoColumn, IntoGroup, IntoSlices
 
+__all__ = [
+    "cluster_balance",
+    "cluster_entropy",
+    "cluster_kl",
+    "cluster_shares",
+    "cluster_total_variation",
+    "clusters",
+    "min_cluster_ratio",
+]
+
 _WEIGHT, _OF_CLUSTER, _OF_GROUP = pl.col("w"), pl.col("of_cluster"), pl.col("of_group")
 _GROUP, _OTHER = pl.col("group"), pl.col("other")
 

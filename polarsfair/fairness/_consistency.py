@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Integers: TypeAlias = NDArray[np.int64]
 
+__all__ = ["consistency", "consistency_estimate", "neighbours"]
+
 LIMIT = 50_000
 """Rows a slice up to which the neighbours of every row are looked for."""
 

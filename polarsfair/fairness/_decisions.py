@@ -17,6 +17,23 @@ if TYPE_CHECKING:
 
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = [
+    "accuracy",
+    "balanced_accuracy",
+    "base_rate",
+    "decisions",
+    "f1",
+    "false_discovery_rate",
+    "false_negative_rate",
+    "false_omission_rate",
+    "false_positive_rate",
+    "negative_predictive_value",
+    "precision",
+    "selection_rate",
+    "true_negative_rate",
+    "true_positive_rate",
+]
+
 
 def _count_decisions(
     rows: pl.LazyFrame,

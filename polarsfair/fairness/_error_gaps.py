@@ -15,6 +15,22 @@ if TYPE_CHECKING:
 
     from polarsfair.fairness._metric import FairnessMetric
 
+__all__ = [
+    "accuracy_difference",
+    "average_abs_odds",
+    "average_odds",
+    "equal_opportunity",
+    "equalized_odds",
+    "fdr_difference",
+    "fnr_difference",
+    "for_difference",
+    "npv_difference",
+    "predictive_equality",
+    "predictive_parity",
+    "tnr_difference",
+    "treatment_equality",
+]
+
 _MODULE = __name__
 
 

@@ -32,6 +32,17 @@ from polarsfair.fairness._metric import FairnessMetric
 if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = [
+    "benefits",
+    "coefficient_of_variation",
+    "generalized_entropy",
+    "generalized_entropy_between",
+    "generalized_entropy_within",
+    "theil",
+    "theil_between",
+    "theil_within",
+]
+
 _BENEFIT = pl.col("|benefit")
 # The bar keeps names of rows apart from slices, which may be called anything else.
 

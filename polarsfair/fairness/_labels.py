@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from polarsfair._core import Metric
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = [
+    "class_imbalance",
+    "conditional_demographic_disparity",
+    "label_js",
+    "label_kl",
+    "label_ks",
+    "label_lp",
+    "label_total_variation",
+    "strata",
+]
+
 _W, _OWN, _OTHER = pl.col("w"), pl.col("own"), pl.col("theirs")
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["nearest", "social_fairness_ratio"]
+
 _CENTRE = "c|"
 """Begins the columns that hold a feature of all centroids."""
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from polarsfair._core import Metric
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = ["outcome_bins", "outcomes"]
+
 _NO_BINS = object()
 _PRED, _LABEL, _W, _LOW = pl.col("pred"), pl.col("label"), pl.col("w"), pl.col("low")
 

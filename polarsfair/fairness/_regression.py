@@ -27,6 +27,19 @@ from polarsfair.fairness._outcomes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+__all__ = [
+    "correlation_difference",
+    "jain_index",
+    "mae_ratio",
+    "mean_difference",
+    "mean_ratio",
+    "quantile_disparate_impact",
+    "quantile_stat_parity",
+    "quantile_stat_parity_error",
+    "rmse_ratio",
+    "z_score_difference",
+]
+
 _KEPT, _KEPT_LABELLED, _SIZE = pl.col("kept"), pl.col("kept_labelled"), pl.col("size")
 _BOTH = ("pred", "label")
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from polarsfair._core import Metric
 
+__all__ = ["max_statistical_parity", "no_disparate_impact_level", "statistical_parity_auc"]
+
 _OWN, _OTHER = pl.col("own"), pl.col("theirs")
 
 

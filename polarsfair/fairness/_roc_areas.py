@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from polarsfair._core import Metric
 
+__all__ = ["abroca", "abroca_error"]
+
 _POS, _NEG = pl.col("pos"), pl.col("neg")
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup, IntoSlices
     from polarsfair.fairness._bins import Bins
 
+__all__ = ["calibration", "precision_recall", "roc", "thresholds"]
+
 _SUMS = ("n", "w", "w2")
 P = ParamSpec("P")
 

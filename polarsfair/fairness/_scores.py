@@ -45,6 +45,20 @@ if TYPE_CHECKING:
 
     from polarsfair._frames import IntoColumn, IntoGroup
 
+__all__ = [
+    "auc",
+    "auc_error",
+    "average_precision",
+    "average_precision_error",
+    "brier",
+    "expected_calibration_error",
+    "gini",
+    "ks",
+    "ks_error",
+    "log_loss",
+    "scores",
+]
+
 _EPSILON = 2.0**-52
 """Probabilities are kept this far from 0 in the logarithm, as scikit-learn does."""
 

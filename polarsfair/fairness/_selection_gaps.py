@@ -11,6 +11,15 @@ from polarsfair._compare import compare, difference, named, ratio
 from polarsfair._formula import log_magnitude, quotient
 from polarsfair.fairness._decisions import rate, rejected, selected, selection_rate
 
+__all__ = [
+    "cohen_d",
+    "disparate_impact",
+    "four_fifths",
+    "stat_parity",
+    "z_test_difference",
+    "z_test_ratio",
+]
+
 stat_parity = named(
     "stat_parity",
     __name__,

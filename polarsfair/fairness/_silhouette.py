@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from polarsfair._frames import IntoColumn, IntoGroup
     from polarsfair.clustering._metric import IntoFeatures
 
+__all__ = ["silhouette_difference", "silhouettes"]
+
 
 def _count_silhouettes(
     rows: pl.LazyFrame,

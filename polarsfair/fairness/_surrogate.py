@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
+__all__ = ["most_likely", "surrogate_rates"]
+
 SHARES = ("selection_rate", "tp", "fp", "tn", "fn")
 """What is regressed: shares of a level's rows."""
 
