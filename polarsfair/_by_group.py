@@ -117,10 +117,10 @@ def by_group(
 
 
 def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
-    names = [metric.name for metric in metrics]
+    names = [GROUP, *(metric.name for metric in metrics)]
     for metric in metrics:
         if names.count(metric.name) > 1:
-            msg = f'two metrics are called {metric.name!r}: rename one with `.alias("...")`'
+            msg = f'two columns would be called {metric.name!r}: rename one with `.alias("...")`'
             raise ValueError(msg)
         if metric.bases or GROUP in metric.result_keys():
             msg = f"`{metric.name}` compares groups already: give `by_group` rates, such as `f1`"

@@ -269,7 +269,8 @@ def weight_columns(column: Column) -> dict[str, pl.Expr]:
         )
         raise TypeError(msg)
     whole = column.dtype.is_integer() or column.dtype == pl.Boolean
-    weight = column.expression.cast(pl.Int64 if whole else pl.Float64)
+    # An integer beyond 64 bits becomes null, which is bad as well.
+    weight = column.expression.cast(pl.Int64 if whole else pl.Float64, strict=False)
     good = (weight >= 0) if whole else (weight >= 0) & weight.is_finite()
     square = weight.cast(pl.Int128) * weight if whole else weight * weight
     return {"w": weight, "w2": square, "bad": (~good).fill_null(value=True).cast(pl.Int64)}

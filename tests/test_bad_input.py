@@ -308,9 +308,17 @@ def test_nan_group_is_unknown_not_a_group(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [[1, -1, 1, 1], [1, None, 1, 1], [1.0, math.nan, 1.0, 1.0], [1.0, math.inf, 1.0, 1.0]]
+    "bad",
+    [
+        [1, -1, 1, 1],
+        [1, None, 1, 1],
+        [1.0, math.nan, 1.0, 1.0],
+        [1.0, math.inf, 1.0, 1.0],
+        pl.Series([1, 2**63, 1, 1], dtype=pl.UInt64),
+    ],
+    ids=["negative", "null", "NaN", "infinite", "beyond 64 bits"],
 )
-def test_weights_that_are_no_weights(bad: list[float]) -> None:
+def test_weights_that_are_no_weights(bad: list[float] | pl.Series) -> None:
     frame = ROWS.with_columns(w=pl.Series(bad))
     refused_by_rows(
         lambda df: fairness.stat_parity(df, group="sex", pred="hired", weight="w"),

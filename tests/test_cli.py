@@ -402,7 +402,9 @@ BAD = [
     pytest.param([*STAT_PARITY, "--pred", "score >"], "SQL expression", id="SQL"),
     pytest.param([*STAT_PARITY, "--pred", "country"], "\"country = 'yes'\"", id="text pred"),
     pytest.param([*STAT_PARITY, "--pred", "score"], '"score > 0.5"', id="pred of 0.3"),
-    pytest.param([*STAT_PARITY, "--weight", "score - 2"], "`weight` holds a value", id="weight"),
+    pytest.param([*STAT_PARITY, "--weight", "score - 2"], '"COALESCE(', id="weight"),
+    pytest.param([*STAT_PARITY, "--weight", "age"], '"CAST(age AS DOUBLE)"', id="text as weight"),
+    pytest.param([*STAT_PARITY, "--by", "day AS n"], '"n AS n_slice"', id="name of a slice"),
     pytest.param([*STAT_PARITY, "--ref", "X"], "are: F, M", id="ref"),
     pytest.param(
         [*EVALUATE, "accuracy", "--group", "score > 0.5", "--ref", "M"], "Boolean", id="ref dtype"

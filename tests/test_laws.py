@@ -174,7 +174,12 @@ def test_a_slice_equals_filtering(name: str, data: st.DataObject) -> None:
         if part.is_empty():
             continue
         alone = pf.evaluate(part, ASKED[name], **kept)
-        equal(sliced.filter(here).drop("d"), alone)
+        found = sliced.filter(here).drop("d")
+        # Rows without a user are in no list, and a slice of them alone has no line.
+        if not (found.is_empty() and sample_of(name).kept_whole):
+            equal(found, alone)
+        else:
+            assert all(value is None for line in alone.rows() for value in line)
 
 
 @weighted_sets

@@ -117,8 +117,10 @@ def test_slices_that_would_hide_a_column_are_refused() -> None:
         for name in ("bad", "|group"):
             with pytest.raises(ValueError, match=r"a slice may not be called"):
                 fairness.stat_parity(frame, **ROLES, by=pl.col("city").alias(name))
-        with pytest.raises(ValueError, match=r"two metrics are called 'selection_rate'"):
+        with pytest.raises(ValueError, match=r"two columns would be called 'selection_rate'"):
             pf.by_group(frame, [fairness.selection_rate, fairness.selection_rate], **ROLES)
+        with pytest.raises(ValueError, match=r"two columns would be called 'group'"):
+            pf.by_group(frame, fairness.selection_rate.alias("group"), **ROLES)
 
 
 def test_an_expression_of_several_columns_is_refused() -> None:
