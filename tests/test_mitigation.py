@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError
 from polars.testing import assert_frame_equal
-from sklearn.base import BaseEstimator
 
 from benchmarks.__main__ import main
 from polarsfair import fairness
@@ -184,6 +183,37 @@ def test_weights_are_repetitions() -> None:
     assert_frame_equal(one.report, two.report, abs_tol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "fit",
+    [
+        *(lambda rows, goal=goal, **more: goal().fit(rows, **ROLES, **more) for goal in RATES),
+        *(
+            lambda rows, parity=parity, **more: GroupThresholds(parity).fit(
+                rows, label="y", score="s", group="g", **more
+            )
+            for parity in PARITIES
+        ),
+    ],
+)
+def test_a_group_that_weighs_nothing_is_not_there(fit: Callable[..., Mitigation]) -> None:
+    weight = pl.when(pl.col("g") == "g1").then(0.0).otherwise(1.0)
+    assert_frame_equal(
+        fit(PEOPLE, weight=weight).rates, fit(PEOPLE.filter(pl.col("g") != "g1")).rates
+    )
+
+
+def test_stored_tables_are_frames_as_good_as_their_rows() -> None:
+    table = fairness.decisions(PEOPLE, **ROLES)
+    stored = EqualizedOdds().fit(table, label="label", pred="pred", group="group", weight="n")
+    assert_frame_equal(stored.rates, EqualizedOdds().fit(PEOPLE, **ROLES).rates)
+    bins = fairness.scores(PEOPLE, label="y", score="s", group="g", weight="w", bins=50)
+    cuts = GroupThresholds(bins=None).fit(
+        bins, label="label", score="low", group="group", weight="w"
+    )
+    rows = GroupThresholds(bins=50).fit(PEOPLE, label="y", score="s", group="g", weight="w")
+    assert_frame_equal(cuts.rates, rows.rates)
+
+
 def test_rows_with_unknown_parts_take_no_part() -> None:
     holes = pl.concat(
         PEOPLE.head(30).with_columns(pl.lit(None).cast(PEOPLE.schema[name]).alias(name))
@@ -301,51 +331,6 @@ def test_recorded_small_populations(vector: dict[str, Any], constraint: Any) -> 
     elif vector["id"] != "EqOdds-BadLikelihood" or constraint == "expected_score":
         with pytest.raises(ValueError, match=r"undefined|two groups|outside"):
             goal.fit(rows, **JURITY)
-
-
-# Fairlearn
-
-
-@pytest.mark.parametrize(
-    ("parity", "theirs"),
-    [
-        ("equalized_odds", "equalized_odds"),
-        ("equal_opportunity", "true_positive_rate_parity"),
-        ("demographic_parity", "demographic_parity"),
-    ],
-)
-def test_no_worse_than_fairlearn(parity: Any, theirs: str) -> None:
-    postprocessing = pytest.importorskip("fairlearn.postprocessing")
-    rows = people(800, 9)
-    optimiser = postprocessing.ThresholdOptimizer(
-        estimator=_Scores(),
-        constraints=theirs,
-        prefit=True,
-        predict_method="predict",
-        grid_size=4000,
-    )
-    features, groups = rows.select("s").to_numpy(), rows["g"].to_numpy()
-    optimiser.fit(features, rows["y"].to_numpy(), sensitive_features=groups)
-    chance = optimiser._pmf_predict(features, sensitive_features=groups)[:, 1]
-    label = rows["y"].to_numpy()
-    cost = float(np.where(label, 1 - chance, chance).mean())
-    fair = GroupThresholds(parity, bins=None).fit(rows, label="y", score="s", group="g")
-    ours = fair.report.filter(metric="cost")["after"].item()
-    assert ours <= cost + 1e-9
-    assert ours == pytest.approx(cost, abs=2e-3)
-
-
-class _Scores(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose prediction is its only feature."""
-
-    def fit(self, *_: Any) -> "_Scores":
-        return self
-
-    def predict(self, features: Any) -> Any:
-        return np.asarray(features)[:, 0]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 # draws
@@ -539,7 +524,7 @@ def test_refused_at_the_fit(make: Callable[[pl.DataFrame], Any]) -> None:
 @pytest.mark.parametrize("bad", [1.5, -0.1, math.inf])
 def test_scores_that_are_no_chances(bad: float) -> None:
     wrong = PEOPLE.with_columns(s=pl.when(pl.col("id") == 3).then(bad).otherwise("s"))
-    with pytest.raises(ValueError, match="outside the bins"):
+    with pytest.raises(ValueError, match="outside the bins" if bad > 2 else "needs probabilities"):
         EqualizedOdds(constraint="expected_score").fit(wrong, **ROLES, score="s")
     with pytest.raises(ValueError, match="outside the bins"):
         GroupThresholds().fit(wrong, label="y", score="s", group="g")
@@ -550,6 +535,9 @@ def test_scores_that_are_no_chances(bad: float) -> None:
     [
         (lambda: EqualizedOdds(cost=((0, 1),)), "`cost` is"),
         (lambda: EqualizedOdds(cost=((0, math.nan), (1, 0))), "`cost` is"),
+        (lambda: EqualizedOdds(cost=((0, 1), (1, 0, 2))), "`cost` is"),
+        (lambda: EqualizedOdds(cost=(("a", 1), (1, 0))), "`cost` is"),  # type: ignore[arg-type]
+        (lambda: EqualizedOdds(cost="free"), "`cost` is"),  # type: ignore[arg-type]
         (lambda: EqualizedOdds(constraint="score"), "`constraint` is"),
         (lambda: GroupThresholds("odds"), "`parity` is one of"),
     ],
@@ -570,6 +558,8 @@ def test_refused_at_the_transform(make: Callable[[pl.DataFrame], Any], fair: Mit
         fair.transform(frame, key=[])
     with pytest.raises(ColumnNotFoundError, match="`group`"):
         fair.transform(frame, key="id", group="G")
+    with pytest.raises(TypeError, match="`seed` is a whole number"):
+        fair.transform(frame, key="id", seed=0.5)  # type: ignore[call-overload]
 
 
 def test_the_benchmark_runs(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -29,14 +31,18 @@ CELLS = {"tn": (False, False), "fp": (False, True), "fn": (True, False), "tp": (
 """Label and decision of each cell of a group."""
 
 _TN, _FP, _FN, _TP = (pl.col(cell) for cell in CELLS)
+_CHANCES = (-sys.float_info.max, 0.0, math.nextafter(1.0, 2.0), sys.float_info.max)
+"""The bin of all chances, from 0 to 1, between those of what is none."""
 
 
 def check_cost(cost: Sequence[Sequence[float]]) -> None:
-    """Raise unless `cost` is two rows of two numbers in which an error costs more."""
-    import numpy as np
-
-    given = np.asarray(cost, dtype=float)
-    if given.shape != (2, 2) or not np.isfinite(given).all():
+    """Raise unless `cost` is two rows of two finite numbers."""
+    try:
+        (tn, fp), (fn, tp) = cost
+        sound = all(math.isfinite(price) for price in (tn, fp, fn, tp))
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
         msg = f"`cost` is [[tn, fp], [fn, tp]], four numbers as cost[label][decision]; got {cost!r}"
         raise ValueError(msg)
 
@@ -51,13 +57,26 @@ def decision_cells(rows: pl.LazyFrame, columns: Mapping[str, Any], *, scored: bo
     if not scored:
         table = decisions(rows, pred=columns["pred"], **roles)
         return wide(collect(table, None), ["w"])
+    return _scored_cells(rows, columns, roles)
+
+
+def _scored_cells(
+    rows: pl.LazyFrame, columns: Mapping[str, Any], roles: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Count the cells with their sums of scores, which must be probabilities."""
     if columns["score"] is None:
         msg = '`constraint="expected_score"` needs the role `score`: add `score="<column>"`'
         raise TypeError(msg)
     pred = resolve_columns(rows, [], {"pred": columns["pred"]})["pred"]
     decided = binary_key(pred).alias("decision")
-    table = scores(rows, score=columns["score"], bins=[0.0, 1.0], by=decided, **roles)
+    table = scores(rows, score=columns["score"], bins=_CHANCES, by=decided, **roles)
     counted = collect(table, None).filter(pl.col("low").is_not_null())
+    if (counted["low"] != 0).any():
+        msg = (
+            '`score` holds a value outside 0 to 1, and `constraint="expected_score"` needs'
+            " probabilities: calibrate the score first"
+        )
+        raise ValueError(msg)
     code = pl.col("decision").cast(pl.Int64)
     if counted.select((~code.is_in([0, 1])).any()).item():
         raise ValueError(binary_message(pred))
@@ -74,8 +93,7 @@ def check_group(group: object) -> None:
 def wide(table: pl.DataFrame, sums: Sequence[str]) -> pl.DataFrame:
     """Give a line per known group: the weight in each cell, and other sums as ``s_tp``, ..."""
     names = ["group", "pred", "label"]
-    known = table.filter(pl.col(name).is_not_null() for name in names)
-    known = known if "w" in known.columns else known.with_columns(w=pl.col("n"))
+    known = weighing(table, names)
     cells = known.group_by("group").agg(
         pl.col(value)
         .filter(pl.col("label").eq(label) & pl.col("pred").eq(pred))
@@ -87,6 +105,13 @@ def wide(table: pl.DataFrame, sums: Sequence[str]) -> pl.DataFrame:
     )
     check_several(cells.height)
     return cells.sort("group")
+
+
+def weighing(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Give the lines in which all of `names` are known; one that weighs nothing is not there."""
+    weight = pl.col("w" if "w" in table.columns else "n")
+    known = table.with_columns(w=weight).filter(pl.col(name).is_not_null() for name in names)
+    return known.filter(pl.col("w") > 0)
 
 
 def check_several(groups: int) -> None:
@@ -223,9 +248,9 @@ def score_points(rows: pl.LazyFrame, columns: Mapping[str, Any], bins: Bins) -> 
     """Give every group's decisions at every threshold: a line each, its four cells."""
     check_group(columns["group"])
     table = collect(scores(rows, bins=bins, **columns), None)
-    known = table.filter(pl.col(name).is_not_null() for name in ("group", "label", "low"))
+    known = weighing(table, ["group", "label", "low"])
     check_several(known["group"].n_unique())
-    weight = pl.col("w" if "w" in known.columns else "n").cast(pl.Float64)
+    weight = pl.col("w").cast(pl.Float64)
     points = known.group_by("group", "low").agg(
         pos=weight.filter(pl.col("label")).sum(), neg=weight.filter(~pl.col("label")).sum()
     )

@@ -30,6 +30,9 @@ def draws(rows: pl.LazyFrame, key: object, seed: int) -> pl.Expr:
     if not parts:
         msg = '`key` is empty: name the column that tells rows apart, such as `key="id"`'
         raise ValueError(msg)
+    if not isinstance(seed, int):
+        msg = f"`seed` is a whole number, got {seed!r}"
+        raise TypeError(msg)
     columns = {f"|k{i}": as_column(part, "key") for i, part in enumerate(parts)}
     check_columns(rows, {"key": columns.values()})
     state = _word((seed + 1) * _STEP)

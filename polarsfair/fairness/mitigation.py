@@ -182,12 +182,18 @@ class _Flipping:
         score
             Needed for ``constraint="expected_score"`` alone.
         weight
-            What each row counts.
+            What each row counts; one that weighs nothing is not there.
 
         Returns
         -------
         Mitigation
             The rates, what they achieve, a report, and `Mitigation.transform`.
+
+        Notes
+        -----
+        A stored table of `fairness.decisions` is a frame as good as its rows:
+        ``fit(table, label="label", pred="pred", group="group", weight="n")``, or ``weight="w"``
+        where it was counted with weights.
         """
         columns = {"label": label, "pred": pred, "group": group, "score": score, "weight": weight}
         cells = choices.decision_cells(as_lazy(frame), columns, scored=self._scored)
@@ -415,12 +421,18 @@ class GroupThresholds:
             True label, 0 or 1; the score; the group, or several columns: their intersection.
             Rows in which one of them is null are left out.
         weight
-            What each row counts.
+            What each row counts; one that weighs nothing is not there.
 
         Returns
         -------
         Mitigation
             The thresholds, what they achieve, a report, and `Mitigation.transform`.
+
+        Notes
+        -----
+        A stored table of `fairness.scores` is a frame as good as its rows: with ``bins=None``,
+        ``fit(table, label="label", score="low", group="group", weight="n")``, or ``weight="w"``
+        where it was counted with weights.
         """
         columns = {"label": label, "score": score, "group": group, "weight": weight}
         points = choices.score_points(as_lazy(frame), columns, self.bins)
