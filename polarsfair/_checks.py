@@ -39,12 +39,18 @@ def check_keywords(
         raise TypeError(msg)
 
 
-def check_roles(metrics: Sequence[Metric], given: Mapping[str, Any]) -> None:
-    """Raise for the first role that a metric needs and the caller did not give."""
+def check_roles(
+    metrics: Sequence[Metric], given: Mapping[str, Any], frames: Collection[str]
+) -> None:
+    """Raise for the first role that a metric needs and the caller did not give.
+
+    `frames` are the roles that are no columns but frames.
+    """
     for metric in metrics:
         for role in metric.roles:
             if role not in given:
-                msg = f'`{metric.name}` needs the role `{role}`: add `{role}="<column>"`'
+                example = "<frame>" if role in frames else '"<column>"'
+                msg = f"`{metric.name}` needs the role `{role}`: add `{role}={example}`"
                 raise TypeError(msg)
 
 

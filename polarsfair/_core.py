@@ -485,7 +485,7 @@ def prepare(
     names = set(_all_options(chosen))
     check_keywords(given, names, tally.roles, "these metrics", ignored=ROLES)
     resolved = [metric.resolve(given) for metric in chosen]
-    check_roles(resolved, given)
+    check_roles(resolved, given, FRAME_ROLES)
     for metric in resolved:
         check_class(metric.options.get("ref"), given.get("group"))
     asked = {"group"} if grouped else {role for metric in resolved for role in metric.roles}
