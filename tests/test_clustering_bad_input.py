@@ -291,6 +291,12 @@ def test_a_reference_of_another_dtype(make: Make) -> None:
             metric(make(ROWS), group="g", cluster="c", ref=1)
 
 
+@BOTH
+def test_centroids_that_are_not_given(make: Make) -> None:
+    with pytest.raises(TypeError, match="needs the role `centroids`: add `centroids=<frame>`"):
+        fairness.social_fairness_ratio(make(ROWS), group="g", features=["x", "z"])
+
+
 def test_infinite_and_absent() -> None:
     apart = pl.DataFrame({"g": ["F", "F", "M"], "c": [1, 2, 2]})
     roles = {"group": "g", "cluster": "c"}

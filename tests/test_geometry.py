@@ -210,6 +210,19 @@ def test_certain_limits_of_many_features_are_not_much_wider() -> None:
     assert best - 1e-9 < high < best + 0.01
 
 
+@pytest.mark.parametrize("by", [None, "d"])
+def test_estimates_take_frequencies(by: str | None) -> None:
+    frame = blobs(80, 2, 3).with_columns(w=pl.int_range(pl.len()) % 4, d=pl.int_range(pl.len()) % 2)
+    rows = frame.select(pl.all().repeat_by("w").explode())
+    ours = clustering.silhouette_estimate(frame, **ROLES, weight="w", by=by, probes=12)
+    assert_frame_equal(ours, clustering.silhouette_estimate(rows, **ROLES, by=by, probes=12))
+
+
+def test_estimates_of_nothing_are_undefined() -> None:
+    for frame in (blobs(9, 2, 1), blobs(0, 2, 2), blobs(9, 2, 3).with_columns(c=None)):
+        assert set(clustering.silhouette_estimate(frame, **ROLES).row(0)) == {None}
+
+
 def test_estimates_do_not_depend_on_order() -> None:
     frame = blobs(500, 2, 3).with_columns(d=pl.int_range(pl.len()) % 2)
     other = frame.sample(fraction=1, shuffle=True, seed=5)
@@ -312,6 +325,23 @@ def test_choose_k_and_gap_find_the_clusters() -> None:
 # Plans
 
 
+def test_numbers_of_clusters_are_compared_in_their_order() -> None:
+    """However the clusterings are named."""
+    frame = blobs(60, 2, 4).with_columns(
+        k2=pl.col("c") // 2, k3=pl.col("c").clip(1), k4=pl.col("c"), k1=pl.lit(0)
+    )
+    uniform = frame.with_columns(pl.col("x", "y").shuffle(seed=1), replicate=pl.lit(1))
+    names = ["k1", "k2", "k3", "k4"]
+    for shuffled in (["k4", "k2", "k1", "k3"], names[::-1]):
+        for call in (
+            lambda c: clustering.choose_k(frame, clusters=c, features=["x", "y"]),
+            lambda c: clustering.gap(frame, uniform, clusters=c, features=["x", "y"]),
+        ):
+            found = call(shuffled)
+            assert found["clustering"].to_list() == shuffled
+            assert_frame_equal(found.sort("clustering"), call(names))
+
+
 @pytest.mark.parametrize("by", [None, "d"])
 @pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "hamming"])
 def test_the_second_pass_streams(kind: str, by: str | None, tmp_path: Any) -> None:
@@ -394,6 +424,12 @@ def test_unknown_choices_are_refused() -> None:
             metric(frame, **ROLES, metric="hamming")
     with pytest.raises(ValueError, match="`variant` is 'tibshirani' or 'chapter'"):
         clustering.gap(frame, frame, clusters=["c"], features=["x"], variant="other")
+    with pytest.raises(ColumnNotFoundError, match="`replicate` names the column 'replicate'"):
+        clustering.gap(frame, frame, clusters="c", features=["x"])
+    for agreement in ("rand", clustering.silhouette, clustering.purity_by_cluster):
+        with pytest.raises(TypeError, match="`agreement` is a measure of two partitions"):
+            clustering.stability(frame, clusters=["c", "x"], agreement=agreement)
+    assert math.isnan(clustering.stability(frame, clusters="c"))
     with pytest.raises(ValueError, match="`clusters` is empty"):
         clustering.choose_k(frame, clusters=[], features=["x"])
     with pytest.raises(ValueError, match="`probes` is at least 2"):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._core import define, evaluate
+from polarsfair._core import Metric, define, evaluate
 from polarsfair._frames import as_column, as_lazy, check_columns, collect, columns_of, is_lazy
+from polarsfair.clustering._contingency import contingency
 from polarsfair.clustering._metric import ClusteringMetric
 from polarsfair.clustering._moments import calinski_harabasz, moments
 from polarsfair.clustering._pairs import adjusted_rand
@@ -18,13 +19,12 @@ from polarsfair.clustering._volumes import volumes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._core import Metric
     from polarsfair._frames import ArrowStream, IntoColumn, IntoFrame, IntoSlices
     from polarsfair.clustering._metric import IntoFeatures
 
 __all__ = ["choose_k", "gap", "stability"]
 
-CLUSTERING, CODE, PAIR = "clustering", "|cluster", "pair of clusterings"
+CLUSTERING, CODE, PAIR, PLACE = "clustering", "|cluster", "pair of clusterings", "|place"
 
 
 @define(moments, "quality", ("cluster", "features"), of=ClusteringMetric)
@@ -35,20 +35,22 @@ def _number() -> pl.Expr:
 
 def stacked(
     frame: IntoFrame,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     keep: Sequence[pl.Expr] = (),
+    keyword: str = "by",
 ) -> tuple[pl.LazyFrame, list[str], list[str]]:
     """Set clusterings under each other: a row per row and clustering.
 
-    Gives the rows, the names of the clusterings and of the features.
+    Gives the rows, the names of the clusterings and of the features. `keep` are further columns,
+    which the caller gave as `keyword`.
     """
     rows = as_lazy(frame)
-    columns = [as_column(column, "clusters") for column in clusters]
+    columns = _clusterings(clusters)
     if not columns:
         msg = '`clusters` is empty: name the clusterings, such as `clusters=["k2", "k3"]`'
         raise ValueError(msg)
-    check_columns(rows, {"clusters": columns, "by": keep})
+    check_columns(rows, {"clusters": columns, keyword: keep})
     names = [column.meta.output_name() for column in columns]
     if len(set(names)) < len(names):
         msg = f'two clusterings are called alike in {names}: rename one with `.alias("...")`'
@@ -66,12 +68,18 @@ def stacked(
     return long.with_columns(pl.col(CLUSTERING).str.strip_prefix(CODE)), names, features_named
 
 
-def _in_order(lines: pl.LazyFrame, names: Sequence[str], keys: Sequence[str]) -> pl.LazyFrame:
-    """Sort lines by slice, then in the order in which the clusterings were named."""
+def _clusterings(clusters: IntoColumn | Sequence[IntoColumn]) -> list[pl.Expr]:
+    """Give the columns of clusterings; one alone is a list of one."""
+    several = [clusters] if isinstance(clusters, (str, pl.Expr)) else clusters
+    return [as_column(column, "clusters") for column in several]
+
+
+def _by_number(lines: pl.LazyFrame, names: Sequence[str], keys: Sequence[str]) -> pl.LazyFrame:
+    """Sort lines by slice and number of clusters; ``PLACE`` says where the caller named them."""
     place = pl.col(CLUSTERING).replace_strict(
         list(names), list(range(len(names))), return_dtype=pl.Int64
     )
-    return lines.with_columns(place.alias("|place")).sort(*keys, "|place")
+    return lines.with_columns(place.alias(PLACE)).sort(*keys, "k", PLACE)
 
 
 def second_difference(value: pl.Expr) -> pl.Expr:
@@ -83,7 +91,7 @@ def second_difference(value: pl.Expr) -> pl.Expr:
 def choose_k(
     frame: pl.LazyFrame,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     by: IntoSlices | None = ...,
     metric: str = ...,
@@ -92,7 +100,7 @@ def choose_k(
 def choose_k(
     frame: pl.DataFrame | ArrowStream,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     by: IntoSlices | None = ...,
     metric: str = ...,
@@ -100,7 +108,7 @@ def choose_k(
 def choose_k(
     frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     by: IntoSlices | None = None,
     metric: str = "euclidean",
@@ -112,7 +120,7 @@ def choose_k(
     frame
         Eager or lazy rows.
     clusters
-        The columns that hold the clusterings, fewest clusters first.
+        The columns that hold the clusterings.
     features
         The features' columns.
     by
@@ -129,8 +137,8 @@ def choose_k(
     Notes
     -----
     Three rules choose from it: the highest silhouette; the highest `calinski_harabasz`; or the
-    least ``delta``, CH(k + 1) - 2 CH(k) + CH(k - 1) over neighbouring rows, where the curve bends
-    down most. They need not agree.
+    least ``delta``, CH(k + 1) - 2 CH(k) + CH(k - 1) over the next larger and smaller numbers of
+    clusters, where the curve bends down most. They need not agree.
 
     References
     ----------
@@ -173,10 +181,12 @@ def choose_k(
         metric=metric,
     )
     delta = second_difference(pl.col("calinski_harabasz"))
-    ordered = _in_order(lines, names, slices).with_columns(
+    curve = _by_number(lines, names, slices).with_columns(
         pl.col("k").cast(pl.Int64), delta=delta.over(slices) if slices else delta
     )
-    result = ordered.select(*slices, CLUSTERING, "k", "calinski_harabasz", "delta", "silhouette")
+    result = curve.sort(*slices, PLACE).select(
+        *slices, CLUSTERING, "k", "calinski_harabasz", "delta", "silhouette"
+    )
     return result if is_lazy(frame) else collect(result, frame, flat=True)
 
 
@@ -185,7 +195,7 @@ def gap(
     frame: pl.LazyFrame,
     reference: IntoFrame,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     replicate: IntoColumn = ...,
     variant: str = ...,
@@ -196,7 +206,7 @@ def gap(
     frame: pl.DataFrame | ArrowStream,
     reference: pl.DataFrame | ArrowStream,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     replicate: IntoColumn = ...,
     variant: str = ...,
@@ -206,7 +216,7 @@ def gap(
     frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     reference: IntoFrame,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     replicate: IntoColumn = "replicate",
     variant: str = "tibshirani",
@@ -222,7 +232,7 @@ def gap(
         Rows drawn uniformly in the box of the data, and clustered in the same way: the same
         columns, and `replicate`, which numbers the samples.
     clusters
-        The columns that hold the clusterings, fewest clusters first.
+        The columns that hold the clusterings.
     features
         The features' columns.
     replicate
@@ -238,9 +248,9 @@ def gap(
     -------
     pl.DataFrame or pl.LazyFrame
         A row per clustering, in their order: ``clustering``, ``k`` clusters, ``gap``, the mean of
-        log W over the samples less log W; ``s``, its deviation; and ``chosen``, true for the first
-        whose gap is at least the next one's less its ``s``. None is chosen where the gap keeps
-        rising, and none after a W of 0, whose gap is null.
+        log W over the samples less log W; ``s``, its deviation; and ``chosen``, true for the fewest
+        clusters whose gap is at least that of the next number of clusters less its ``s``. None is
+        chosen where the gap keeps rising, and none after a W of 0, whose gap is null.
 
     References
     ----------
@@ -280,8 +290,8 @@ def gap(
     others, _ = _compactness(reference, clusters, features, [sample], variant)
     spread = _spread_of_samples(others, variant)
     lines = own.join(spread, on=CLUSTERING, how="left")
-    result = chosen_gap(_in_order(lines, names, []), variant, errors)
-    shown = result.select(CLUSTERING, "k", "gap", "s", "chosen")
+    result = chosen_gap(_by_number(lines, names, []), variant, errors)
+    shown = result.sort(PLACE).select(CLUSTERING, "k", "gap", "s", "chosen")
     return shown if is_lazy(frame, reference) else collect(shown, frame, reference, flat=True)
 
 
@@ -289,7 +299,7 @@ def _compactness(
     frame: Any, clusters: Any, features: Any, keep: list[pl.Expr], variant: str
 ) -> tuple[pl.LazyFrame, list[str]]:
     """Give W of every clustering, and of every sample of the reference."""
-    long, names, found = stacked(frame, clusters, features, keep)
+    long, names, found = stacked(frame, clusters, features, keep, keyword="replicate")
     keys = [column.meta.output_name() for column in keep] + [CLUSTERING]
     columns = [pl.col(f"x|{name}").alias(name) for name in found]
     tally = moments if variant == "tibshirani" else volumes
@@ -326,7 +336,7 @@ def chosen_gap(lines: pl.LazyFrame, variant: str, errors: float) -> pl.LazyFrame
 def stability(
     frame: pl.LazyFrame,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     agreement: Metric = ...,
     by: IntoSlices | None = ...,
 ) -> pl.LazyFrame: ...
@@ -334,7 +344,7 @@ def stability(
 def stability(
     frame: pl.DataFrame | ArrowStream,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     by: IntoSlices,
     agreement: Metric = ...,
 ) -> pl.DataFrame: ...
@@ -342,14 +352,14 @@ def stability(
 def stability(
     frame: pl.DataFrame | ArrowStream,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     agreement: Metric = ...,
     by: None = ...,
 ) -> float: ...
 def stability(
     frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     *,
-    clusters: Sequence[IntoColumn],
+    clusters: IntoColumn | Sequence[IntoColumn],
     agreement: Metric = adjusted_rand,
     by: IntoSlices | None = None,
 ) -> float | pl.DataFrame | pl.LazyFrame:
@@ -393,7 +403,8 @@ def stability(
     1.0
     """
     rows, keys = as_lazy(frame), columns_of(by)
-    columns = [as_column(column, "clusters") for column in clusters]
+    _check_agreement(agreement)
+    columns = _clusterings(clusters)
     check_columns(rows, {"clusters": columns, "by": keys})
     slices = [column.meta.output_name() for column in keys]
     long = _all_pairs(rows, columns, keys)
@@ -409,6 +420,16 @@ def stability(
         return values
     value = values.item()
     return float("nan") if value is None else float(value)
+
+
+def _check_agreement(agreement: object) -> None:
+    """Raise unless `agreement` is one number of two partitions."""
+    if isinstance(agreement, Metric) and agreement.tally is contingency and not agreement.keys:
+        return
+    name = agreement.name if isinstance(agreement, Metric) else repr(agreement)
+    example = "`clustering.adjusted_rand`"
+    msg = f"`agreement` is a measure of two partitions, such as {example}; got {name}"
+    raise TypeError(msg)
 
 
 def _all_pairs(

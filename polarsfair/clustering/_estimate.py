@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
+from polarsfair._formula import quotient
 from polarsfair._frames import as_lazy, collect, columns_of, is_lazy
 from polarsfair.clustering._contingency import aggregated
 from polarsfair.clustering._linear import ROW, beside
+from polarsfair.clustering._lines import counted_frequencies
 from polarsfair.clustering._points import (
     CLUSTER,
     FEATURE,
@@ -55,6 +57,7 @@ def silhouette_estimate(
     *,
     cluster: IntoColumn,
     features: IntoFeatures,
+    weight: IntoColumn | None = ...,
     by: IntoSlices | None = ...,
     probes: int = ...,
     seed: int = ...,
@@ -65,6 +68,7 @@ def silhouette_estimate(
     *,
     cluster: IntoColumn,
     features: IntoFeatures,
+    weight: IntoColumn | None = ...,
     by: IntoSlices | None = ...,
     probes: int = ...,
     seed: int = ...,
@@ -74,6 +78,7 @@ def silhouette_estimate(
     *,
     cluster: IntoColumn,
     features: IntoFeatures,
+    weight: IntoColumn | None = None,
     by: IntoSlices | None = None,
     probes: int = 200,
     seed: int = 0,
@@ -84,7 +89,7 @@ def silhouette_estimate(
     ----------
     frame
         Eager or lazy rows.
-    cluster, features
+    cluster, features, weight
         The roles, as in `silhouette`.
     by
         Slices: column names or expressions.
@@ -107,7 +112,8 @@ def silhouette_estimate(
     rows by the probes' errors, so that a few hundred probes give three digits whatever the number
     of rows. Sampling rows as scikit-learn's ``sample_size`` does thins out the clusters too, and
     is biased. The limits narrow as features grow in number: some 0.01 apart at a hundred, 0.1 at a
-    few. The rows are read six times, in flat memory.
+    few; with more than sixteen they are a little wider than the moments allow, to spare memory. The
+    rows are read five times, in flat memory.
 
     References
     ----------
@@ -128,28 +134,34 @@ def silhouette_estimate(
         msg = f"`probes` is at least 2, got {probes}"
         raise ValueError(msg)
     keys = columns_of(by)
-    points = points_of(as_lazy(frame), keys, cluster=cluster, features=features)
+    points = points_of(as_lazy(frame), keys, cluster=cluster, features=features, weight=weight)
     result = _estimated(points, probes, seed)
     return result if is_lazy(frame) else collect(result, frame, flat=True)
 
 
 def _estimated(points: Points, probes: int, seed: int) -> pl.LazyFrame:
     keys = list(points.slices)
-    lines = moments_of(points).cache()
-    centres = _fourth_moments(points, centres_of(points, lines)).cache()
-    rows = points.known.with_row_index(ROW)
-    limits = _limits(points, rows.with_columns(pl.lit(1.0).alias(TIMES)), centres)
-    names = ("near", "low", "high")
-    means = aggregated(limits, keys, n=pl.len(), **{n: pl.col(n).mean() for n in names})
-    chosen = _probes(points, probes, seed).with_row_index(ROW).cache()
+    lines = counted_frequencies(points, moments_of(points)).cache()
+    weight = WEIGHT.cast(pl.Float64) if points.weighted else pl.lit(1.0)
+    rows = points.known.with_columns(weight.alias(TIMES)).filter(pl.col(TIMES) > 0)
+    centres = _fourth_moments(points, rows, centres_of(points, lines)).cache()
+    limits = _limits(points, rows.with_row_index(ROW), centres)
+    means = {name: _weighed_mean(pl.col(name)) for name in ("near", "low", "high")}
+    everyone = aggregated(limits, keys, n=pl.col(TIMES).sum(), **means)
+    chosen = _probes(points, rows, probes, seed).with_row_index(ROW).cache()
     close = _limits(points, chosen, centres).select(ROW, *keys, TIMES, "near")
-    errors = close.join(_exact(points, chosen, centres), on=ROW, how="left")
-    corrected = _corrected(errors, keys)
-    slices = lines.select(keys).unique() if keys else None
-    found = _side_by_side(means, corrected, keys)
-    if slices is not None:
+    errors = close.join(_exact(points, rows, chosen, centres), on=ROW, how="left")
+    found = _side_by_side(everyone, _corrected(errors, keys), keys)
+    if keys:
+        slices = lines.select(keys).unique()
         found = slices.join(found, on=keys, how="left", nulls_equal=True).sort(keys)
     return _shown(found, keys)
+
+
+def _weighed_mean(value: pl.Expr) -> pl.Expr:
+    """Give the mean over rows, each as often as it stands for."""
+    times = pl.col(TIMES)
+    return quotient((times * value).sum(), pl.when(value.is_not_null()).then(times).sum())
 
 
 def _side_by_side(left: pl.LazyFrame, right: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -170,11 +182,11 @@ def _shown(found: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     )
 
 
-def _fourth_moments(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
+def _fourth_moments(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
     """Put beside the clusters higher moments, and their scatter by its widest directions."""
     keys, names = [*points.slices, "cluster"], points.features
     means = centres.select(*keys, *(MEAN + name for name in names))
-    beside_means = points.known.join(means, on=keys, how="inner", nulls_equal=True)
+    beside_means = rows.join(means, on=keys, how="inner", nulls_equal=True)
     gaps = [(pl.col(FEATURE + n) - pl.col(MEAN + n)).alias(FEATURE + n) for n in names]
     length = pl.sum_horizontal(pl.col(name) ** 2 for name in points.columns)
     pairs = list(combinations_with_replacement(points.columns, 2))
@@ -182,10 +194,10 @@ def _fourth_moments(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
     sums |= {f"third|{n}": pl.col("|q") * pl.col(FEATURE + n) for n in names}
     both = {f"both|{i}": pl.col(a) * pl.col(b) for i, (a, b) in enumerate(pairs)}
     table = (
-        beside_means.select(*keys, *gaps)
+        beside_means.select(*keys, TIMES, *gaps)
         .with_columns(length.alias("|q"))
         .group_by(keys)
-        .agg(**{name: value.mean() for name, value in (sums | both).items()})
+        .agg(**{name: _weighed_mean(value) for name, value in (sums | both).items()})
     )
     ways = pl.concat_list(list(both)).map_batches(
         functools.partial(_widest_ways, width=len(names)),
@@ -221,7 +233,7 @@ def _widest_ways(scatter: pl.Series, *, width: int) -> pl.Series:
     rest = np.maximum(variances[:, -kept - 1] if kept < width else 0 * variances[:, 0], 0)
     scale = np.sqrt(np.maximum(variances - rest[:, None], 0))
     ways = (directions * scale[:, None, :]).transpose(0, 2, 1)[:, ::-1][:, :kept]
-    numbers = np.column_stack([rest, ways.reshape(len(scatter), -1)])
+    numbers = np.column_stack([rest, ways.reshape(len(scatter), kept * width)])
     return pl.Series(numbers.tolist(), dtype=pl.List(pl.Float64))
 
 
@@ -309,7 +321,7 @@ def _silhouette(inside: pl.Expr, outside: pl.Expr, size: pl.Expr) -> pl.Expr:
     return pl.when(outside.is_not_null()).then(value)
 
 
-def _probes(points: Points, probes: int, seed: int) -> pl.LazyFrame:
+def _probes(points: Points, rows: pl.LazyFrame, probes: int, seed: int) -> pl.LazyFrame:
     """Choose rows by their content: of every bucket of a hash, the rows of the smallest hash.
 
     ``TIMES`` counts the rows that are alike.
@@ -319,23 +331,24 @@ def _probes(points: Points, probes: int, seed: int) -> pl.LazyFrame:
     plain = [CLUSTER, *(pl.col(name) + 0.0 for name in points.columns)]
     hashes = [column.hash(seed * 1_000_003 + i) for i, column in enumerate(plain)]
     mixed = functools.reduce(lambda one, other: one ^ other, hashes)
-    rows = points.known.select(*keys, *columns, mixed.alias(HASH))
+    hashed = rows.select(*keys, *columns, TIMES, mixed.alias(HASH))
     bucket = (pl.col(HASH) % probes).alias("|bucket")
-    least = rows.group_by(*keys, bucket).agg(pl.col(HASH).min()).select(*keys, HASH)
-    kept = rows.join(least, on=[*keys, HASH], how="semi", nulls_equal=True)
-    counted = kept.with_columns(pl.lit(1.0).alias(TIMES)).group_by(*keys, *columns)
-    return counted.agg(pl.col(TIMES).sum())
+    least = hashed.group_by(*keys, bucket).agg(pl.col(HASH).min()).select(*keys, HASH)
+    kept = hashed.join(least, on=[*keys, HASH], how="semi", nulls_equal=True)
+    return kept.group_by(*keys, *columns).agg(pl.col(TIMES).sum())
 
 
-def _exact(points: Points, chosen: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
+def _exact(
+    points: Points, rows: pl.LazyFrame, chosen: pl.LazyFrame, centres: pl.LazyFrame
+) -> pl.LazyFrame:
     """Give the exact silhouette of the probes: their distances to all rows, summed per cluster."""
     keys = list(points.slices)
     probes = chosen.select(
         ROW, *keys, CLUSTER.alias(OTHER), *(pl.col(n).alias(f"p{n}") for n in points.columns)
     )
     gaps = [pl.col(name) - pl.col(f"p{name}") for name in points.columns]
-    apart = pl.sum_horizontal(gap * gap for gap in gaps).sqrt()
-    pairs = beside(points.known, probes, keys).select(ROW, *keys, OTHER, "cluster", apart=apart)
+    apart = pl.col(TIMES) * pl.sum_horizontal(gap * gap for gap in gaps).sqrt()
+    pairs = beside(rows, probes, keys).select(ROW, *keys, OTHER, "cluster", apart=apart)
     sums = pairs.group_by(ROW, *keys, OTHER, "cluster").agg(pl.col("apart").sum())
     sizes = centres.select(*keys, "cluster", WEIGHT.alias(SIZE))
     sums = sums.join(sizes, on=[*keys, "cluster"], how="left", nulls_equal=True)

@@ -152,8 +152,9 @@ def _as_number(column: pl.Expr, name: str, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
         return column.cast(pl.Float64)
     msg = (
-        f"the feature {name.removeprefix(FEATURE)!r} is {dtype}, not a number: leave it out, turn"
-        ' it into numbers with an expression, or compare categories with `metric="hamming"`'
+        f"the feature {name.removeprefix(FEATURE)!r} is {dtype}, not a number: leave it out, or"
+        " turn it into numbers with an expression; `silhouette` and `beta_cv` compare categories with"
+        ' `metric="hamming"`'
     )
     raise TypeError(msg)
 
