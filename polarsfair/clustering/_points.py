@@ -153,8 +153,8 @@ def _as_number(column: pl.Expr, name: str, dtype: pl.DataType) -> pl.Expr:
         return column.cast(pl.Float64)
     msg = (
         f"the feature {name.removeprefix(FEATURE)!r} is {dtype}, not a number: leave it out, or"
-        " turn it into numbers with an expression; `silhouette` and `beta_cv` compare categories with"
-        ' `metric="hamming"`'
+        " turn it into numbers with an expression; `silhouette` and `beta_cv` compare categories"
+        ' with `metric="hamming"`'
     )
     raise TypeError(msg)
 
