@@ -44,6 +44,7 @@ def test_frames_of_other_libraries_are_eager_frames() -> None:
 def test_a_relation_of_duckdb_is_an_eager_frame() -> None:
     # In a process of its own: DuckDB's bindings end with a page about relations that they leak.
     code = """
+import duckdb
 from polarsfair import fairness
 rows = duckdb.sql("SELECT unnest(['F', 'F', 'M']) AS sex, unnest([0, 1, 1]) AS hired")
 print(fairness.stat_parity(rows, group="sex", pred="hired", ref="M"))
