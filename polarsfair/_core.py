@@ -35,6 +35,15 @@ from polarsfair._frames import (
     is_lazy,
 )
 from polarsfair._reference import stop_unless_found
+from polarsfair._tables import (
+    all_options,
+    fitting,
+    leaves,
+    on_one_table,
+    shared_tally,
+    standing_in,
+    tally_options,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -216,8 +225,8 @@ class Sister(NamedTuple):
     def answers(self, metric: Metric, options: Mapping[str, Any]) -> bool:
         """Say whether the sister may take the place of `metric`, asked with these options."""
         fixed = {**options, **metric.fixed()}
-        leaves = _leaves([metric])
-        asked = {name: fixed.get(name, leaves[0].option(name)) for name in self.needs}
+        first = leaves([metric])[0]
+        asked = {name: fixed.get(name, first.option(name)) for name in self.needs}
         return asked == dict(self.needs)
 
 
@@ -480,9 +489,9 @@ def prepare(
 ) -> Request:
     """Check a request and count its rows, lazily; `grouped` where all is asked by group."""
     given = _given(keywords)
-    chosen = _on_one_table([_standing_in(metric, given) for metric in _as_list(metrics)], given)
-    tally = _shared_tally(chosen)
-    names = set(_all_options(chosen))
+    chosen = on_one_table([standing_in(metric, given) for metric in _as_list(metrics)], given)
+    tally = shared_tally(chosen)
+    names = set(all_options(chosen))
     check_keywords(given, names, tally.roles, "these metrics", ignored=ROLES)
     resolved = [metric.resolve(given) for metric in chosen]
     check_roles(resolved, given, FRAME_ROLES)
@@ -556,10 +565,10 @@ def measure(
     tables = list(table) if isinstance(table, Sequence) else [table]
     stacked = stack([as_lazy(part) for part in tables])
     schema = stacked.collect_schema()
-    chosen = [_fitting(metric, schema.names(), options) for metric in _as_list(metrics)]
+    chosen = [fitting(metric, schema.names(), options) for metric in _as_list(metrics)]
     check_table(chosen, schema)
-    tally = _shared_tally(chosen)
-    check_keywords(options, _all_options(chosen), (), "stored tables of these metrics")
+    tally = shared_tally(chosen)
+    check_keywords(options, all_options(chosen), (), "stored tables of these metrics")
     resolved = [metric.resolve(options) for metric in chosen]
     columns = columns_of(by)
     check_columns(stacked, {"by": columns})
@@ -580,7 +589,7 @@ def tabulate(
     """Count the rows once, for all metrics; give the table, ready to read, and its slices."""
     slices = slice_names(by, tally)
     roles = {role: given[role] for role in tally.roles if role in given}
-    table = tally.count(rows, by, **roles, **_tally_options(tally, metrics, given))
+    table = tally.count(rows, by, **roles, **tally_options(tally, metrics, given))
     # Without the cache, filters and projections of the views are pushed into the table, the
     # views stop looking alike, and the rows are scanned once per view.
     return completed(table.cache(), tally, metrics), slices
@@ -713,78 +722,8 @@ def _with_frames(
     return {**keywords, **dict(zip(tally.frames, frames, strict=False))}
 
 
-def _standing_in(metric: Metric, given: Mapping[str, Any]) -> Metric:
-    """Give the sister that the caller's roles or options ask for, else the metric itself."""
-    options = {**given, **metric.fixed()}
-    for sister in metric.sisters:
-        asks = sister.given
-        asked = asks(options) if callable(asks) else options.get(asks) is not None
-        if asked and sister.without not in given:
-            return sister.metric
-    return metric
-
-
-def _on_one_table(metrics: list[Metric], given: Mapping[str, Any]) -> list[Metric]:
-    """Where some metrics need a sister's table, let the others read that table too."""
-    tallies = {metric.tally for metric in metrics}
-    moved = [
-        next((s.metric for s in _able(metric, given) if s.metric.tally in tallies), metric)
-        for metric in metrics
-    ]
-    return moved if len(tallies) > 1 and len({m.tally for m in moved}) == 1 else metrics
-
-
-def _able(metric: Metric, options: Mapping[str, Any]) -> list[Sister]:
-    """List the sisters that would give the same answer."""
-    return [sister for sister in metric.sisters if sister.answers(metric, options)]
-
-
-def _fitting(metric: Metric, columns: Sequence[str], options: Mapping[str, Any]) -> Metric:
-    """Give the metric or the sister of it that the table can serve."""
-    for candidate in (metric, *(sister.metric for sister in _able(metric, options))):
-        if not candidate.tally.lacks(columns, candidate.cells_read):
-            return candidate
-    return metric
-
-
-def _shared_tally(metrics: Sequence[Metric]) -> Tally:
-    tallies = list(dict.fromkeys(metric.tally for metric in metrics))
-    for candidate in tallies:
-        if all(candidate is other or candidate in other.also for other in tallies):
-            return candidate
-    named = {tally.name: [m.name for m in metrics if m.tally is tally] for tally in tallies}
-    msg = f"these metrics share no table, evaluate them in one call per table: {named}"
-    raise ValueError(msg)
-
-
-def _all_options(metrics: Sequence[Metric]) -> list[str]:
-    return list(dict.fromkeys(name for metric in metrics for name in metric.option_names))
-
-
 def _taken(metric: Metric, options: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in options.items() if k in metric.option_names}
-
-
-def _tally_options(
-    tally: Tally, metrics: Sequence[Metric], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Collect, per option of the tally, the distinct values that the metrics ask for."""
-    asked: dict[str, Any] = {}
-    for name in tally.option_names:
-        values = [m.option(name) for m in _leaves(metrics) if name in m.option_names]
-        distinct = [v for i, v in enumerate(values) if v not in values[:i]]
-        if len(distinct) > 1 and name in tally.alone:
-            msg = f"one table has one `{name}`, and these metrics ask for {distinct}: one a call"
-            raise ValueError(msg)
-        if distinct:
-            asked[name] = distinct[0] if len(distinct) == 1 else distinct
-        elif name in given:
-            asked[name] = given[name]
-    return asked
-
-
-def _leaves(metrics: Sequence[Metric]) -> list[Metric]:
-    return [leaf for m in metrics for leaf in (_leaves(m.bases) if m.bases else [m])]
 
 
 def by_reference(module: str, name: str) -> object:
