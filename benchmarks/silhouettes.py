@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import lakes
-from benchmarks._contest import Benchmark, Contest, Contestant, Figures, Goal, Settings, Work
-from benchmarks._environments import peer
+from benchmarks._contest import (
+    Benchmark,
+    Contest,
+    Contestant,
+    Figures,
+    Goal,
+    Outcomes,
+    Settings,
+    Work,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,9 +91,12 @@ def eagerly(lake: str, metric: str) -> Work:
 
 def scikit_learn(lake: str, metric: str) -> Work:
     """scikit-learn's silhouette of arrays in memory."""
-    frames, scores = map(import_module, ("pandas", "sklearn.metrics"))
-    frame = frames.read_parquet(lake)
-    values, cluster = frame[_names()].to_numpy(), frame["cluster"].to_numpy()
+    import polars as pl
+
+    scores = import_module("sklearn.metrics")
+    frame = pl.read_parquet(lake)
+    values, cluster = frame.select(_names()).to_numpy(order="c"), frame["cluster"].to_numpy()
+    scores.silhouette_score(values[:100], cluster[:100], metric=metric)
 
     def work() -> Figures:
         return {metric: float(scores.silhouette_score(values, cluster, metric=metric))}
@@ -116,19 +128,23 @@ def _growth(settings: Settings) -> Contest:
     )
 
 
+def _apart(outcomes: Outcomes) -> float:
+    """Say how far the two squared silhouettes are apart."""
+    values = [outcomes[name].runs[0].figures["sqeuclidean"] for name in (_SQUARED, _THEIR_SQUARED)]
+    ours, theirs = (math.nan if value is None else value for value in values)
+    return abs(theirs - ours)
+
+
 def _beside_scikit_learn(settings: Settings) -> Contest:
     lake = str(lakes.lake(settings.directory, points, rows=_FEW, seed=settings.seed))
     ours = {_SQUARED: "sqeuclidean", _PLAIN: "euclidean"}
     theirs = {_THEIR_SQUARED: "sqeuclidean", _THEIR_PLAIN: "euclidean"}
-    known = [
-        Contestant(name, scikit_learn, {"lake": lake, "metric": metric})
-        for name, metric in theirs.items()
-    ]
+    # scikit-learn is among the tools of development, so that it needs no environment of its own.
     return Contest(
-        f"silhouette, {_FEW:,} rows in memory, peers",
+        f"silhouette, {_FEW:,} rows in memory, beside scikit-learn",
         (
             *(Contestant(n, eagerly, {"lake": lake, "metric": m}) for n, m in ours.items()),
-            *(peer(settings, one, "scikit-learn", "pandas", "pyarrow") for one in known),
+            *(Contestant(n, scikit_learn, {"lake": lake, "metric": m}) for n, m in theirs.items()),
         ),
         baseline=_SQUARED,
         goals=(
@@ -138,6 +154,7 @@ def _beside_scikit_learn(settings: Settings) -> Contest:
                 50,
                 sense="at least",
             ),
+            Goal("scikit-learn less ours, squared", _apart, 1e-9, "in value"),
             Goal(
                 "scikit-learn over ours, all pairs",
                 lambda o: o[_THEIR_PLAIN].wall / o[_PLAIN].wall,
@@ -149,7 +166,7 @@ def _beside_scikit_learn(settings: Settings) -> Contest:
 
 
 def contests(settings: Settings) -> list[Contest]:
-    """Return the contests of this benchmark; those with peers on request."""
+    """Return the contests of this benchmark; the one with scikit-learn on request."""
     found = [_growth(settings)]
     return [*found, _beside_scikit_learn(settings)] if settings.peers else found
 

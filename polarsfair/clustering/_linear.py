@@ -103,7 +103,7 @@ def squared_rows(
         (pl.col(SPREAD) / WEIGHT).alias(SPREAD),
     )
     gaps = [pl.col(FEATURE + n) - pl.col(MEAN + n) for n in points.features]
-    apart = pl.sum_horizontal(gap * gap for gap in gaps) + pl.col(SPREAD)
+    apart = _added([*(gap * gap for gap in gaps), pl.col(SPREAD)])
     if cosine:
         # A row of zeros is as far from its own cluster as from any other.
         apart = (
@@ -115,6 +115,14 @@ def squared_rows(
     return beside(rows, sides, points.slices).select(
         ROW, *points.keys, *weight, SIZE, (pl.col(OTHER) == CLUSTER).alias(OWN), apart.alias(APART)
     )
+
+
+def _added(parts: Sequence[pl.Expr]) -> pl.Expr:
+    """Add what is never null: quicker than `sum_horizontal`, which looks for nulls."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return _added(parts[:middle]) + _added(parts[middle:])
 
 
 def beside(rows: pl.LazyFrame, sides: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
