@@ -27,6 +27,9 @@ LONGEST = 200
 
 UNLIMITED = 10_000
 
+ROOMY = 160
+"""Columns of a terminal that can show all of the catalogue."""
+
 
 def console() -> Console:
     """Open standard output; what goes to a file or pipe is not cut to a terminal's width."""
@@ -163,22 +166,21 @@ def _side_by_side(
 
 
 def catalogue(rows: pl.DataFrame) -> Table:
-    """Show the catalogue: what each metric is called, needs and should be."""
+    """Show the catalogue: what each metric is, and where there is room what it needs."""
+    room = console().width >= ROOMY
+    details = ("roles", "options", "fair band") if room else ()
     shown = table()
-    for name in ("metric", "roles", "options", "ideal", "fair band", "summary"):
+    shown.caption = "`polarsfair metrics NAME` explains one"
+    for name in ("metric", "ideal", *details, "summary"):
         shown.add_column(name, no_wrap=name == "metric")
     for line in rows.rows(named=True):
-        fair = (line["fair_low"], line["fair_high"])
-        shown.add_row(
-            line["metric"],
-            _joined(line["roles"]),
-            _joined(line["options"]),
-            "" if line["ideal"] is None else f"{line['ideal']:g}",
-            "" if None in fair else f"{fair[0]:g} to {fair[1]:g}",
-            Text(line["summary"]),
-        )
+        ideal = "" if line["ideal"] is None else f"{line['ideal']:g}"
+        needs = (", ".join(line["roles"]), ", ".join(line["options"]), _band(line))
+        summary = Text(line["summary"])
+        shown.add_row(line["metric"], ideal, *(needs if room else ()), summary)
     return shown
 
 
-def _joined(names: Any) -> str:
-    return names if isinstance(names, str) else ", ".join(names)
+def _band(line: Mapping[str, Any]) -> str:
+    low, high = line["fair_low"], line["fair_high"]
+    return "" if low is None else f"{low:g} to {high:g}"

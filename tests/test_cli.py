@@ -1,6 +1,7 @@
 """The command line: it gives what the functions give, and says in one line what it cannot do."""
 
 import datetime as dt
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from rich.console import Console
 
 import polarsfair as pf
-from polarsfair import _request, _sample, cli, fairness
+from polarsfair import _request, _sample, _show, cli, fairness
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -339,6 +341,19 @@ def test_metrics_lists_the_catalogue(run: Run, tmp_path: Path) -> None:
     assert all(name in out for name in pf.catalog()["metric"])
     assert run("metrics", "--out", tmp_path / "catalogue.json")[0] == 0
     assert pl.read_json(tmp_path / "catalogue.json")["metric"].equals(pf.catalog()["metric"])
+
+
+@pytest.mark.parametrize(("width", "details"), [(80, False), (200, True)])
+def test_the_catalogue_fits_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, width: int, details: bool
+) -> None:
+    screen = Console(force_terminal=True, width=width, record=True, file=io.StringIO())
+    monkeypatch.setattr(_show, "console", lambda: screen)
+    _show.put(pf.catalog().head(20), _show.catalogue)
+    text = screen.export_text()
+    assert "fairness.abroca_error" in text
+    assert "…" not in text
+    assert ("roles" in text) == details
 
 
 def test_metrics_explains_one(run: Run) -> None:
