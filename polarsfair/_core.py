@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 
 import polars as pl
 import polars.selectors as cs
+from polars.exceptions import SchemaError
 
 from polarsfair._checks import (
     check_class,
@@ -182,8 +183,11 @@ class Tally:
             return table
         # One that no line has is there as well, for the stand-ins after it that read it.
         for name, stand_in in self.optional.items():
+            if not set(stand_in.meta.root_names()) <= set(names):
+                continue  # a cell whose role was not given: there is nothing to stand in for
             known = pl.coalesce(name, stand_in) if name in names else stand_in
             table = table.with_columns(known.alias(name))
+            names = [*names, name]
         return table
 
     def complete(self, table: pl.LazyFrame) -> pl.LazyFrame:
@@ -612,7 +616,16 @@ def stack(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
     if not tables:
         msg = "`measure` needs at least one table"
         raise ValueError(msg)
-    return tables[0] if len(tables) == 1 else pl.concat(tables, how="diagonal_relaxed")
+    if len(tables) == 1:
+        return tables[0]
+    stacked = pl.concat(tables, how="diagonal_relaxed")
+    try:
+        stacked.collect_schema()
+    except SchemaError as error:
+        reason = str(error).partition("\n")[0]
+        msg = f"these tables have columns of different dtypes, cast them alike: {reason}"
+        raise SchemaError(msg) from None
+    return stacked
 
 
 def merge(

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from polars.exceptions import ColumnNotFoundError, InvalidOperationError
+from polars.exceptions import ColumnNotFoundError, InvalidOperationError, SchemaError
 
 import polarsfair as pf
 from polarsfair import fairness
@@ -519,3 +519,12 @@ def test_a_group_that_is_no_column(make: Make) -> None:
 def test_an_expression_that_cannot_be_computed(make: Make) -> None:
     with pytest.raises(InvalidOperationError, match=r"the columns \['group', 'pred'\] cannot"):
         fairness.stat_parity(make(ROWS), group="sex", pred=pl.col("sex") + 1)
+
+
+@BOTH
+def test_tables_that_do_not_stack(make: Make) -> None:
+    kinds = (pl.Categorical, pl.Enum(["F", "M"]))
+    rows = [ROWS.with_columns(pl.col("sex").cast(kind)) for kind in kinds]
+    tables = [make(fairness.decisions(part, **ROLES)) for part in rows]
+    with pytest.raises(SchemaError, match=r"different dtypes, cast them alike"):
+        pf.measure(tables, fairness.stat_parity)  # type: ignore[arg-type]
