@@ -99,7 +99,8 @@ def show(played: Played, console: Console) -> None:
     table = Table(
         title=played.contest.title, caption=caption, box=SIMPLE_HEAD, padding=(0, 0, 0, 1)
     )
-    table.add_column("", no_wrap=True)
+    # On a narrow terminal names fold; figures that are cut short would say something else.
+    table.add_column("", overflow="fold", max_width=34)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     baseline = played.outcomes[played.contest.baseline]
@@ -107,7 +108,8 @@ def show(played: Played, console: Console) -> None:
         table.add_row(escape(outcome.name), *_cells(outcome, baseline))
     console.print(table)
     for text, value, met in played.goals():
-        console.print(f"[{'green' if met else 'red'}]{escape(text)}: {value:.3g}")
+        verdict = "[green]met" if met else "[red]missed"
+        console.print(f"{escape(text)}: {value:.3g}, {verdict}", highlight=False)
     for outcome in played.outcomes.values():
         for word in ("failed", "skipped"):
             if reason := getattr(outcome, word):
