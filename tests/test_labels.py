@@ -120,3 +120,16 @@ def test_bad_input() -> None:
         lazy.collect()
     with pytest.raises(ValueError, match="is not among the groups"):
         fairness.label_kl(ROWS, **LABELLED, ref="z")
+
+
+def test_stored_tables_with_weights_need_no_predictions() -> None:
+    df = pl.DataFrame({"g": ["a", "a", "b"], "y": ["x", "z", "x"], "w": [1, 3, 2]})
+    roles = {"group": "g", "label": "y", "weight": "w"}
+    tables = [fairness.classes(part, **roles) for part in (df[:1], df[1:])]
+    for metric in (fairness.label_kl, fairness.label_lp, fairness.class_imbalance):
+        assert pf.measure(tables, metric, ref="a").item() == metric(df, **roles, ref="a")
+
+
+def test_the_norm_of_infinite_order_is_the_largest_difference() -> None:
+    largest = fairness.label_ks(ROWS, **LABELLED)
+    assert fairness.label_lp(ROWS, **LABELLED, p=math.inf) == largest

@@ -157,7 +157,8 @@ def _label_norms(
     """View one line per pair of groups: the p-norm of the difference of their labels."""
     del members
     shares, pair = _label_shares(table, keys, ref)
-    norm = (_OWN - _OTHER).abs().pow(float(p)).sum().pow(1 / p)
+    gap = (_OWN - _OTHER).abs()
+    norm = gap.max() if math.isinf(p) else gap.pow(float(p)).sum().pow(1 / p)
     lines = shares.group_by(pair).agg(norm=norm, own_known=pl.lit(value=True))
     return kept_alive(table, lines, keys)
 
@@ -268,7 +269,7 @@ def label_lp(*, ref: Any = None) -> pl.Expr:
         A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
         the largest of any two groups.
     p
-        The order of the norm, at least 1.
+        The order of the norm, at least 1; infinite, it is `label_ks`.
 
     Notes
     -----

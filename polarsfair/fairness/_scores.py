@@ -159,8 +159,8 @@ def _sums_of(score: pl.Expr, bins: Bins, *, labelled: bool) -> dict[str, pl.Expr
 
 def _log_chance(score: pl.Expr, bins: Bins) -> pl.Expr:
     """Give ln(max(p, epsilon)) of the probability p that the score gives to the label."""
-    # |1 - y - s| is the p of either label: plain arithmetic costs half of what a condition would.
-    p = ((1 - _LABEL.cast(pl.Float64)) - score).abs()
+    # Whether the label is 0 or 1 at all is asked of the small table: here any other counts as 1.
+    p = pl.when(_LABEL.cast(pl.Boolean)).then(score).otherwise(1 - score)
     log = pl.when(p < _EPSILON).then(_EPSILON).otherwise(p).log()
     edges = edges_of(bins)
     if edges is not None and edges[0] >= 0 and edges[-1] <= 1:
