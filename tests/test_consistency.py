@@ -186,3 +186,13 @@ def test_a_slice_may_not_be_called_like_a_column_of_the_estimate(taken: str) -> 
     df = pl.DataFrame({"x": [0.0, 1.0], "hired": [1, 0], "d": [1, 1]})
     with pytest.raises(ValueError, match="slice may not be called"):
         fairness.consistency_estimate(df, pred="hired", features=["x"], by=pl.col("d").alias(taken))
+
+
+def test_messages_say_what_to_write() -> None:
+    df = pl.DataFrame({"x": [0.0, 1.0], "hired": ["yes", "no"], "level": [3, 4]})
+    with pytest.raises(TypeError, match=r'`pred=pl.col\("hired"\) == "yes"`'):
+        fairness.consistency(df.lazy(), pred="hired", features=["x"])
+    with pytest.raises(ValueError, match=r"from 0 to 1: write .*`pred=pl.col"):
+        fairness.consistency(df, pred="level", features=["x"])
+    with pytest.raises(ValueError, match="`sample` is a whole number"):
+        fairness.consistency_estimate(df, pred="level", features=["x"], sample=2.5)  # type: ignore[call-overload]

@@ -218,9 +218,7 @@ def consistency_estimate(
     │ 0.75        ┆ 0.0            ┆ 4      ┆ 4   │
     └─────────────┴────────────────┴────────┴─────┘
     """
-    if sample < 2:
-        msg = f"`sample` is at least 2, got {sample}"
-        raise ValueError(msg)
+    _check_whole("sample", sample, 2)
     columns = columns_of(by)
     for name in slice_names(columns, neighbours):
         if name in _ESTIMATE:
@@ -266,6 +264,12 @@ def _estimate(known: pl.DataFrame, count: int, sample: int, seed: int) -> dict[s
     return {"consistency": value, "standard_error": error, "sample": len(asked), "n": size}
 
 
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        msg = f"`{name}` is a whole number of at least {least}, got {value!r}"
+        raise ValueError(msg)
+
+
 # --- rows ---------------------------------------------------------------------------------------
 
 
@@ -274,16 +278,17 @@ def _points(
     by: Sequence[pl.Expr],
     pred: IntoColumn | None,
     features: IntoFeatures | None,
-    n_neighbors: Any,
+    n_neighbors: int,
 ) -> tuple[pl.LazyFrame, list[str]]:
     """Give slices, decision and features; no decision where the row cannot be compared."""
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int) or n_neighbors < 1:
-        msg = f"`n_neighbors` is a whole number of at least 1, got {n_neighbors!r}"
-        raise ValueError(msg)
+    _check_whole("n_neighbors", n_neighbors, 1)
     columns = resolve_columns(rows, by, {"pred": pred})
     decided = columns.pop("pred")
     if not (decided.dtype.is_numeric() or decided.dtype in (pl.Boolean, pl.Null)):
-        msg = f"`pred` is {decided.dtype}, not a number from 0 to 1: write what counts as positive"
+        msg = (
+            f"`pred` is {decided.dtype}, not a number from 0 to 1: write what counts as positive as"
+            f' an expression, such as `pred={decided.text} == "yes"`'
+        )
         raise TypeError(msg)
     given, names = features_of(rows, features)
     keys = {name: row_key(column) for name, column in columns.items()}
@@ -307,7 +312,11 @@ def _guarded(points: pl.LazyFrame, slices: list[str], *, limit: int | None) -> p
     ]
     sizes = points.group_by(slices).agg(facts) if slices else points.select(facts)
     faults = [
-        fault(pl.col("|outside"), "`pred` holds a value that is not from 0 to 1"),
+        fault(
+            pl.col("|outside"),
+            "`pred` holds a value that is not from 0 to 1: write what counts as positive as an"
+            ' expression, such as `pred=pl.col("score") > 0.5`',
+        ),
         fault(pl.col("|endless"), "`features` hold a value that is infinite: leave the row out"),
     ]
     if limit is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from polarsfair._count import count_cells
-from polarsfair._frames import as_column, as_lazy, collect, is_lazy
+from polarsfair._frames import as_column, as_lazy, check_columns, collect, is_lazy
 from polarsfair._uncertain import class_names
 
 if TYPE_CHECKING:
@@ -181,9 +181,10 @@ def surrogate_rates(
     └───────┴────────────────┘
     """
     _check(group, trials, min_rows)
-    level = as_column(surrogate, "surrogate").alias(_LEVEL)
+    rows, level = as_lazy(frame), as_column(surrogate, "surrogate").alias(_LEVEL)
+    check_columns(rows, {"surrogate": [level]})
     cells = {"pred": pred, "label": label}
-    table = count_cells(as_lazy(frame), [level], group=group, cells=cells, weight=None, binary=True)
+    table = count_cells(rows, [level], group=group, cells=cells, weight=None, binary=True)
     levels = _levels(table, group, labelled=label is not None)
     classes = class_names(group)
 
@@ -197,16 +198,17 @@ def surrogate_rates(
     return result if is_lazy(frame) else collect(result, frame)
 
 
-def _check(group: object, trials: int, min_rows: int) -> None:
+def _check(group: object, trials: Any, min_rows: Any) -> None:
     if not isinstance(group, Mapping) or len(group) < 2:
         msg = (
             "`group` maps at least two classes to the columns of their probabilities, such as"
             ' `group={"a": "p_a", "b": "p_b"}`'
         )
         raise TypeError(msg)
-    if trials < 1 or min_rows < 1:
-        msg = f"`trials` and `min_rows` are at least 1, got {trials} and {min_rows}"
-        raise ValueError(msg)
+    for name, count in (("trials", trials), ("min_rows", min_rows)):
+        if not isinstance(count, int) or count < 1:
+            msg = f"`{name}` is a whole number of at least 1, got {count!r}"
+            raise ValueError(msg)
 
 
 def _levels(
