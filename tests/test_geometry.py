@@ -382,6 +382,9 @@ def test_features_that_are_no_numbers_name_the_column(metric: pf.Metric, bad: fl
         metric(frame, **ROLES)
     with pytest.raises(InvalidOperationError, match="the feature 'y' holds NaN"):
         metric(frame.lazy(), **ROLES).collect()
+    if metric in (clustering.silhouette, clustering.beta_cv):
+        with pytest.raises(ValueError, match="the feature 'y' holds NaN or an infinite value"):
+            metric(frame, **ROLES, metric="hamming")
 
 
 @every
@@ -479,7 +482,7 @@ def test_stored_tables_of_two_passes_are_refused(metric: pf.Metric) -> None:
 
 def test_measures_of_pairs_have_no_value_per_group() -> None:
     frame = blobs(20, 2, 2).with_columns(g=pl.int_range(20) % 2)
-    with pytest.raises(ValueError, match="has no value per group"):
+    with pytest.raises(ValueError, match=r"`beta_cv` is of pairs .* has no value per group"):
         pf.evaluate(
             frame, [clustering.silhouette, pf.difference(clustering.beta_cv)], group="g", **ROLES
         )

@@ -170,7 +170,8 @@ def category_lines(points: Points) -> pl.LazyFrame:
     """Count rows per slice, group and cluster, where features are categories."""
     schema = points.rows.collect_schema()
     real = [name for name in points.columns if schema[name].is_float()]
-    sums = {"n": ONE} | {f"bad|{name}": pl.col(name).is_nan().cast(pl.Int64) for name in real}
+    wrong = {f"bad|{name}": (~pl.col(name).is_finite()).cast(pl.Int64) for name in real}
+    sums = {"n": ONE, **wrong}
     sums |= {name: pl.col(name) for name in ("w", "bad") if points.weighted}
     counted = (
         points.rows.select(*points.keys, **sums)

@@ -38,8 +38,10 @@ _MEANS = ("euclidean", "manhattan", "sqeuclidean")
 def _volumes(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
     """View one line per cluster: its weight and what its distances add up to."""
     if "group" in keys:
+        # A combinator puts more behind the name of what it compares.
+        name = members[0].name.partition("|")[0]
         msg = (
-            f"`{members[0].name}` is of pairs of rows, of whatever group, and has no value per"
+            f"`{name}` is of pairs of rows, of whatever group, and has no value per"
             " group: slice the rows, `by=...`"
         )
         raise ValueError(msg)
