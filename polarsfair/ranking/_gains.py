@@ -185,7 +185,7 @@ def _table(
     max_grade: float | None,
     graded: bool,
 ) -> pl.LazyFrame:
-    pairs = relevant_pairs(inputs)
+    pairs = relevant_pairs(inputs, graded=graded)
     ks = [one.k for one in found]
     depth = None if None in ks else max(k for k in ks if k is not None)
     hits = ranked_hits(inputs, pairs, ties=ties, plan=plan, depth=depth, graded=graded)

@@ -17,7 +17,7 @@ import polars as pl
 from polarsfair.ranking._frames import ONE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polarsfair.ranking._frames import Inputs
 
@@ -41,18 +41,24 @@ def without_repeats(inputs: Inputs, repeats: Repeats) -> Inputs:
     return replace(inputs, recs=recs, again=(), refuses_repeats=repeats == "error")
 
 
-def relevant_pairs(inputs: Inputs, *, counted: bool = False) -> pl.LazyFrame:
-    """Give every relevant item of a user once, with its best grade.
+def relevant_pairs(inputs: Inputs, *, counted: bool = False, graded: bool = False) -> pl.LazyFrame:
+    """Give the relevant items of every user; with `graded` each once, with its best grade.
 
-    With `counted`, or where repeats are refused, also its number of rows, ``rows|``.
+    With `counted`, or where repeats are refused, also each once, with its number of rows,
+    ``rows|``.
     """
     rows, keys = inputs.actual, [*inputs.actual_keys, "item"]
-    values = [pl.col("rows|").sum()] if counted or inputs.refuses_repeats else []
     if inputs.graded:
         rows = rows.filter(pl.col("grade") > 0)
-        values.append(pl.col("grade").max())
+    values = [pl.col("rows|").sum()] if counted or inputs.refuses_repeats else []
+    values += [pl.col("grade").max()] if graded else []
+    if values or inputs.of_actual:
+        pairs = rows.with_columns(ONE.alias("rows|")).group_by(keys).agg(values)
+    else:
+        # Neither the hits nor the count of a user's different items mind a repeated one.
+        pairs = rows.select(keys)
     # Read by the join and by the count of each user: found once, and kept.
-    return rows.with_columns(ONE.alias("rows|")).group_by(keys).agg(values).cache()
+    return pairs.cache()
 
 
 def ranked_hits(
@@ -78,9 +84,14 @@ def ranked_hits(
     return placed if depth is None else placed.filter(pl.col("place") <= depth)
 
 
-def _hits(inputs: Inputs, pairs: pl.LazyFrame, recs: pl.LazyFrame, *, graded: bool) -> pl.LazyFrame:
-    """Give the recommendations that are relevant; a semi-join keeps memory flattest."""
-    if inputs.of_actual or graded:
+def _hits(
+    inputs: Inputs, pairs: pl.LazyFrame, recs: pl.LazyFrame, *, graded: bool, exact: bool = True
+) -> pl.LazyFrame:
+    """Give the recommendations that are relevant; not `exact`, as often as `pairs` repeat them.
+
+    A semi-join gives each once, but holds half as much again in memory.
+    """
+    if inputs.of_actual or graded or not exact:
         return recs.join(
             pairs,
             on=inputs.pair_keys,
@@ -117,37 +128,36 @@ def _by_item(inputs: Inputs, pairs: pl.LazyFrame, *, plan: Plan, graded: bool) -
         rank = pl.struct("score", "item").rank("min").over(inputs.rec_keys).cast(pl.Int64)
         hits = _hits(inputs, pairs, inputs.recs.with_columns(place=rank), graded=graded)
         return _once(hits, inputs, [pl.col("place").min()], graded=graded)
-    better = (_BETTER | (_EQUAL & (_ITEM < _HIT_ITEM))).cast(pl.Int64)
-    beside, kept = _beside_hits(inputs, pairs, graded=graded)
-    placed = beside.with_columns(place=better).group_by(*inputs.keys, "item|")
-    return placed.agg(pl.col("place").sum() + 1, *kept).rename({"item|": "item"})
+    better = _BETTER | (_EQUAL & (_ITEM < _HIT_ITEM))
+    placed = _beside_hits(inputs, pairs, {"place": better}, graded=graded)
+    return placed.with_columns(pl.col("place") + 1)
 
 
 def _counted(inputs: Inputs, pairs: pl.LazyFrame, *, graded: bool) -> pl.LazyFrame:
     """Count for every hit the rows ``above`` it, ``equal`` to it, and of these its ``own``."""
-    beside, kept = _beside_hits(inputs, pairs, graded=graded)
     rows = {"above": _BETTER, "equal": _EQUAL, "own": _EQUAL & (_ITEM == _HIT_ITEM)}
-    marked = beside.with_columns(**{name: row.cast(pl.Int64) for name, row in rows.items()})
-    placed = marked.group_by(*inputs.keys, "item|")
-    sums = [pl.col(name).sum() for name in rows]
-    return placed.agg(*sums, _HIT.first(), *kept).rename({"item|": "item", "score|": "score"})
+    return _beside_hits(inputs, pairs, rows, graded=graded)
 
 
 def _beside_hits(
-    inputs: Inputs, pairs: pl.LazyFrame, *, graded: bool
-) -> tuple[pl.LazyFrame, list[pl.Expr]]:
-    """Set every row of a list beside every hit of the same list."""
-    hits = _once(
-        _hits(inputs, pairs, inputs.recs, graded=graded),
-        inputs,
-        [pl.col("score").min()],
-        graded=graded,
-    ).rename({"item": "item|", "score": "score|"})
-    kept = [pl.col("copies|").first(), *([pl.col("grade").first()] if graded else [])]
+    inputs: Inputs, pairs: pl.LazyFrame, rows: Mapping[str, pl.Expr], *, graded: bool
+) -> pl.LazyFrame:
+    """Set every row of a list beside every hit of the same list, and count `rows` for the hit."""
+    found = _hits(inputs, pairs, inputs.recs, graded=graded, exact=False)
+    grade = [pl.col("grade").first()] if graded else []
+    hits = found.group_by(*inputs.keys, "item").agg(pl.col("score").min(), *grade)
     joined = inputs.reread(2).join(
-        hits, on=inputs.rec_keys, nulls_equal=len(inputs.rec_keys) > 1, build_side="force_right"
+        hits.rename({"item": "item|", "score": "score|"}),
+        on=inputs.rec_keys,
+        nulls_equal=len(inputs.rec_keys) > 1,
+        build_side="force_right",
     )
-    return joined, kept
+    counts = {**rows, "copies|": _ITEM == _HIT_ITEM}
+    marked = joined.with_columns(**{name: row.cast(pl.Int64) for name, row in counts.items()})
+    placed = marked.group_by(*inputs.keys, "item|").agg(
+        pl.col(*counts).sum(), pl.col("score|", *["grade"] * graded).first()
+    )
+    return placed.rename({"item|": "item", "score|": "score"})
 
 
 def _among_equals(counted: pl.LazyFrame, inputs: Inputs, ties: Ties) -> pl.LazyFrame:

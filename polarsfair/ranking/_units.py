@@ -73,8 +73,9 @@ def truth(inputs: Inputs, pairs: pl.LazyFrame) -> pl.LazyFrame:
     keys = inputs.actual_keys
     again = ["repeated|"] if "rows|" in pairs.collect_schema() else []
     again += ["bad_actual|"] * inputs.refuses_repeats
-    rows = pairs.select(*keys, n_rel=ONE, **dict.fromkeys(again, pl.col("rows|") - 1))
-    counted = rows.group_by(keys).agg(pl.col("n_rel", *again).sum())
+    rows = pairs.select(*keys, "item", **dict.fromkeys(again, pl.col("rows|") - 1))
+    n_rel = pl.col("item").n_unique().cast(pl.Int64)
+    counted = rows.group_by(keys).agg(n_rel.alias("n_rel"), *(pl.col(name).sum() for name in again))
     if not inputs.graded:
         return counted
     zero = pl.lit(0, dtype=pl.Int64)
