@@ -240,28 +240,11 @@ def _widest_ways(scatter: pl.Series, *, width: int) -> pl.Series:
 def _limits(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
     """Give for every numbered row the near silhouette and limits of the exact one."""
     names = points.features
-    thirds = [f"third|{name}" for name in names]
-    sides = centres.select(
-        *points.slices,
-        *(MEAN + name for name in names),
-        *thirds,
-        *itertools.chain(*_ways(names)),
-        "|fourth",
-        "|rest",
-        CLUSTER.alias(OTHER),
-        WEIGHT.alias(SIZE),
-        (pl.col("ssw") / WEIGHT).alias("|spread"),
-        pl.sum_horizontal(_ROUNDING * pl.col(MEAN + n).abs() for n in names).alias("|slack"),
-    )
     gaps = [pl.col(FEATURE + n) - pl.col(MEAN + n) for n in names]
     square = pl.sum_horizontal(gap * gap for gap in gaps)
-    skew = pl.sum_horizontal(gap * pl.col(third) for gap, third in zip(gaps, thirds, strict=True))
-    along = [
-        pl.sum_horizontal(gap * pl.col(part) for gap, part in zip(gaps, way, strict=True))
-        for way in _ways(names)
-    ]
+    along = [_product(gaps, way) for way in _ways(names)]
     scatter = pl.sum_horizontal(pl.col("|rest") * square, *(part * part for part in along))
-    pairs = beside(rows, sides, points.slices).select(
+    pairs = beside(rows, _sides(points, centres), points.slices).select(
         ROW,
         *points.slices,
         TIMES,
@@ -269,10 +252,32 @@ def _limits(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.Laz
         (pl.col(OTHER) == CLUSTER).alias("|own"),
         *(pl.col(name) for name in ("|fourth", "|spread", "|slack")),
         square.alias("|square"),
-        skew.alias("|skew"),
+        _product(gaps, [f"third|{name}" for name in names]).alias("|skew"),
         scatter.alias("|scatter"),
     )
     return _row_limits(points, pairs.with_columns(*_mean_limits()))
+
+
+def _sides(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
+    """Give what a row needs to know of every cluster."""
+    means = [MEAN + name for name in points.features]
+    return centres.select(
+        *points.slices,
+        *means,
+        *(f"third|{name}" for name in points.features),
+        *itertools.chain(*_ways(points.features)),
+        "|fourth",
+        "|rest",
+        CLUSTER.alias(OTHER),
+        WEIGHT.alias(SIZE),
+        (pl.col("ssw") / WEIGHT).alias("|spread"),
+        pl.sum_horizontal(_ROUNDING * pl.col(name).abs() for name in means).alias("|slack"),
+    )
+
+
+def _product(gaps: Sequence[pl.Expr], columns: Sequence[str]) -> pl.Expr:
+    """Give the inner product of a row's distances from a mean with a vector of the cluster."""
+    return pl.sum_horizontal(gap * pl.col(c) for gap, c in zip(gaps, columns, strict=True))
 
 
 def _mean_limits() -> tuple[pl.Expr, pl.Expr]:

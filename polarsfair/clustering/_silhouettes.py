@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -98,16 +98,16 @@ def _count_silhouettes(
     │ 2       ┆ 1   ┆ 0.0        │
     └─────────┴─────┴────────────┘
     """
+    roles = {"group": group, "cluster": cluster, "features": features, "weight": weight}
+    return silhouette_table(rows, by, metric, **roles)
+
+
+def silhouette_table(
+    rows: pl.LazyFrame, by: Sequence[pl.Expr], metric: str, **roles: Any
+) -> pl.LazyFrame:
+    """Count what both families of silhouettes read."""
     check_metric(metric)
-    points = points_of(
-        rows,
-        by,
-        group=group,
-        cluster=cluster,
-        features=features,
-        weight=weight,
-        numeric=metric != "hamming",
-    )
+    points = points_of(rows, by, **roles, numeric=metric != "hamming")
     return points.table(silhouette_lines(points, metric))
 
 

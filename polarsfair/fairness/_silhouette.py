@@ -8,9 +8,7 @@ import polars as pl
 
 from polarsfair._compare import difference, named
 from polarsfair._core import Tally, define
-from polarsfair.clustering._lines import check_metric
-from polarsfair.clustering._points import points_of
-from polarsfair.clustering._silhouettes import mean_silhouette, silhouette_lines, silhouette_sums
+from polarsfair.clustering._silhouettes import mean_silhouette, silhouette_sums, silhouette_table
 from polarsfair.fairness._metric import FairnessMetric
 
 if TYPE_CHECKING:
@@ -58,17 +56,8 @@ def _count_silhouettes(
     │ b     ┆ 1       ┆ 1   ┆ 0.333333   │
     └───────┴─────────┴─────┴────────────┘
     """
-    check_metric(metric)
-    points = points_of(
-        rows,
-        by,
-        group=group,
-        cluster=cluster,
-        features=features,
-        weight=weight,
-        numeric=metric != "hamming",
-    )
-    return points.table(silhouette_lines(points, metric))
+    roles = {"group": group, "cluster": cluster, "features": features, "weight": weight}
+    return silhouette_table(rows, by, metric, **roles)
 
 
 silhouettes = Tally(
