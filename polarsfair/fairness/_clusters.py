@@ -280,6 +280,11 @@ def cluster_kl(*, base: float = math.e) -> pl.Expr:
 
     Range 0 to inf; ideal 0; lower is better.
 
+    Notes
+    -----
+    HolisticAI's page and code give the same for two groups; there, no rows at all have 0 and an
+    empty group NaN, and both are undefined here.
+
     References
     ----------
     Kullback & Leibler (1951), On information and sufficiency, Annals of Mathematical Statistics 22.
@@ -307,7 +312,8 @@ def cluster_entropy(*, base: float = math.e) -> pl.Expr:
 
     Notes
     -----
-    HolisticAI gives it for one group at a time.
+    HolisticAI gives it for one group at a time, by the same formula, and leaves it out of its
+    table of clustering metrics.
 
     References
     ----------

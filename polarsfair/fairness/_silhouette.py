@@ -111,7 +111,8 @@ silhouette_difference = named(
 
     Notes
     -----
-    HolisticAI's ``silhouette_diff`` is half of this value, by its code; its page does not say so.
+    Positive means that the group is the better separated one. HolisticAI's ``silhouette_diff`` is
+    half of this value, by its code; its page does not halve, and has the opposite sign.
     It raises where there is one cluster or a cluster per row; here the value is undefined, or 0.
 
     References
