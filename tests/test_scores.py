@@ -342,6 +342,19 @@ def test_bad_bins(bins: Any) -> None:
         fairness.auc(ROWS.lazy(), **ROLES, bins=bins)
 
 
+@pytest.mark.parametrize("at", [0.5, "half", ["half"], [math.nan]])
+def test_bad_thresholds(at: Any) -> None:
+    with pytest.raises(ValueError, match="`at` is a list of thresholds"):
+        fairness.thresholds(ROWS.lazy(), fairness.f1, **ROLES, at=at)
+
+
+@pytest.mark.parametrize("count", [0, 2.5, "ten"])
+def test_bad_calibration_bins(count: Any) -> None:
+    for call in (fairness.calibration, fairness.expected_calibration_error):
+        with pytest.raises(ValueError, match="`calibration_bins` is a number of bins"):
+            call(ROWS.lazy(), **ROLES, calibration_bins=count)
+
+
 def test_two_kinds_of_bins_in_one_call() -> None:
     with pytest.raises(ValueError, match="one table has one `bins`"):
         pf.evaluate(ROWS, [fairness.auc.bind(bins=10), fairness.ks], **ROLES)

@@ -47,7 +47,7 @@ def edges_of(bins: Bins) -> list[float] | None:
     if isinstance(bins, int) and not isinstance(bins, bool) and 0 < bins < 2**31 - 1:
         return [i / bins for i in range(bins + 1)]
     if isinstance(bins, Sequence) and not isinstance(bins, str):
-        edges = _numbers(bins)
+        edges = numbers_of(bins)
         if len(edges) > 1 and all(a < b for a, b in itertools.pairwise(edges)):
             return edges
     msg = (
@@ -58,7 +58,7 @@ def edges_of(bins: Bins) -> list[float] | None:
     raise ValueError(msg)
 
 
-def _numbers(values: Sequence[object]) -> list[float]:
+def numbers_of(values: Sequence[object]) -> list[float]:
     """Give finite numbers as floats; nothing where one of the values is none."""
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     return numbers if len(numbers) == len(values) and all(map(math.isfinite, numbers)) else []

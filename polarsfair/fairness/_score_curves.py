@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overload
 
 import polars as pl
@@ -11,13 +12,13 @@ from polarsfair._checks import check_names, slice_names
 from polarsfair._core import Metric, completed, inner_names, merge, read, tabulate
 from polarsfair._formula import quotient
 from polarsfair._frames import as_lazy, collect, columns_of, fault, is_lazy
-from polarsfair.fairness._bins import without_overlap
+from polarsfair.fairness._bins import numbers_of, without_overlap
 from polarsfair.fairness._decisions import decisions
 from polarsfair.fairness._pairs import joined, running
 from polarsfair.fairness._scores import calibrated, label_weights, ranks, scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from polarsfair._frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup, IntoSlices
     from polarsfair.fairness._bins import Bins
@@ -305,6 +306,7 @@ def thresholds(
     └───────────┴─────────────┘
     """
     asked = _decision_metrics(metrics, options)
+    _check_thresholds(at)
     roles = {"score": score, "label": label, "group": group, "weight": weight}
     read_by = dict.fromkeys(role for metric in asked for role in metric.roles)
     needed = [role for role in read_by if role != "pred"]
@@ -405,6 +407,13 @@ def _decision_metrics(metrics: Metric | Sequence[Metric], options: dict[str, Any
         msg = "`metrics` is empty: name at least one, such as `[fairness.stat_parity]`"
         raise ValueError(msg)
     return [metric.resolve(options) for metric in listed]
+
+
+def _check_thresholds(at: Any) -> None:
+    listed = at is None or (isinstance(at, Sequence) and not isinstance(at, str))
+    if not listed or len(numbers_of(at or ())) != len(at or ()):
+        msg = f"`at` is a list of thresholds, such as `at=[0.25, 0.5]`; got {at!r}"
+        raise ValueError(msg)
 
 
 def _decided(

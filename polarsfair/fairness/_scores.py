@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -572,10 +572,10 @@ def calibrated(
     keys: Sequence[str],
     members: Sequence[Metric],
     *,
-    calibration_bins: int = 10,
+    calibration_bins: Any = 10,
 ) -> pl.LazyFrame:
     """View one line per calibration bin: its weight, its scores and its positives."""
-    if calibration_bins < 1 or calibration_bins != int(calibration_bins):
+    if not isinstance(calibration_bins, int) or calibration_bins < 1:
         msg = f"`calibration_bins` is a number of bins over 0 to 1, got {calibration_bins!r}"
         raise ValueError(msg)
     lines = _probabilities(table, keys, members)
