@@ -44,9 +44,8 @@ SETS = metric_sets()
 ASKED = {name: chosen for name, chosen in SETS.items() if chosen[0].tally.name in SAMPLES}
 every_set = pytest.mark.parametrize("name", ASKED)
 mergeable_sets = pytest.mark.parametrize("name", [n for n in ASKED if ASKED[n][0].tally.mergeable])
-weighted_sets = pytest.mark.parametrize(
-    "name", [n for n in ASKED if "weight" in ASKED[n][0].tally.roles]
-)
+WEIGHTED = [name for name in ASKED if "weight" in ASKED[name][0].tally.roles]
+weighted_sets = pytest.mark.parametrize("name", WEIGHTED)
 
 
 def sample_of(name: str) -> Sample:
@@ -182,18 +181,34 @@ def test_a_slice_equals_filtering(name: str, data: st.DataObject) -> None:
             assert all(value is None for line in alone.rows() for value in line)
 
 
+def repeat(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select(pl.all().repeat_by("w").explode()) if rows.height else rows
+
+
 @weighted_sets
 @few
 @given(data=st.data())
 def test_an_integer_weight_is_repetition(name: str, data: st.DataObject) -> None:
     rows, roles = draw(data, name)
     rows = rows.filter(pl.col("w") > 0)
-    repeated = rows.select(pl.all().repeat_by("w").explode()) if rows.height else rows
     for options in options_of(name):
         equal(
             pf.evaluate(rows, ASKED[name], **roles, by="d", weight="w", **options),
-            pf.evaluate(repeated, ASKED[name], **roles, by="d", **options),
+            pf.evaluate(repeat(rows), ASKED[name], **roles, by="d", **options),
         )
+
+
+@pytest.mark.parametrize("name", [n for n in WEIGHTED if ASKED[n][0].tally.mergeable])
+@few
+@given(data=st.data(), cut=st.integers(0, 40))
+def test_tables_with_and_without_weights_add_up(name: str, data: st.DataObject, cut: int) -> None:
+    rows, roles = draw(data, name)
+    rows = rows.filter(pl.col("w") > 0)
+    metrics, count = ASKED[name], ASKED[name][0].tally
+    more = {**roles, **tally_options(metrics), "by": "d"}
+    tables = [count(rows[:cut], weight="w", **more), count(repeat(rows[cut:]), **more)]
+    whole = pf.evaluate(rows, metrics, **roles, by="d", weight="w")
+    equal(pf.measure(tables, metrics, by="d"), whole)
 
 
 @every_set

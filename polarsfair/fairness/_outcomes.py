@@ -223,9 +223,11 @@ def _weighted_moments(
     table = lines.group_by(keys).agg(pl.col(*sums, *values, "bad").sum(), *centre)
     first = {name: pl.col(f"|{name}_1") / _W for name in numbers}
     named = {f"{n}_mean": pl.col(f"|{n}_centre") + first[n] for n in numbers}
-    named |= {
-        f"{n}_m2": (pl.col(f"|{n}_2") - pl.col(f"|{n}_1") * first[n]).clip(0.0) for n in numbers
-    }
+    for name in numbers:
+        squares, about = pl.col(f"|{name}_2"), pl.col(f"|{name}_1") * first[name]
+        # Less than the rounding of the squares is nothing: equal values have no variance.
+        beyond = squares - about > 1e-14 * squares
+        named[f"{name}_m2"] = pl.when(beyond).then(squares - about).otherwise(0.0)
     if errors:
         named["pred_label"] = pl.col("|product") - pl.col("|pred_1") * first["label"]
     return table.with_columns(**named)
