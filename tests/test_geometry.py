@@ -325,6 +325,15 @@ def test_choose_k_and_gap_find_the_clusters() -> None:
 # Plans
 
 
+def test_rows_that_are_alike_are_probed_as_often_as_they_occur() -> None:
+    """Half of the rows, a tenth of the places, have a neighbour at distance 0."""
+    alone, shared = np.split(np.random.default_rng(3).uniform(size=(1000, 1)), [900])
+    frame = pl.DataFrame(np.concatenate([alone, np.repeat(shared, 9, axis=0)]), schema=["x"])
+    draws = [clustering.hopkins(frame, features="x", seed=seed)[0, 0] for seed in range(20)]
+    # Of uniform rows both sums are alike; here half of one of them vanishes.
+    assert abs(np.mean(draws) - 2 / 3) < 0.04
+
+
 def test_numbers_of_clusters_are_compared_in_their_order() -> None:
     """However the clusterings are named."""
     frame = blobs(60, 2, 4).with_columns(

@@ -85,7 +85,9 @@ def hopkins(
     Notes
     -----
     Some software gives one minus this value, or the power 1, whose distribution under uniformity is
-    another one. A duplicate of a probed row is a neighbour at distance 0.
+    another one. A duplicate of a probed row is a neighbour at distance 0; rows that are alike are
+    probed together and weighed by their number, so that a few places with very many rows make the
+    value depend much on the seed.
 
     References
     ----------
@@ -153,9 +155,8 @@ def _chosen(
     if not isinstance(probes, int):
         wanted = rows.filter(DRAWN).select(HASH).unique()
         kept = counted.join(wanted, on=HASH, how="semi")
-        return (
-            kept.group_by(HASH, *columns).agg(pl.col(TIMES, DRAWN).sum()).filter(pl.col(DRAWN) > 0)
-        )
+        alike = kept.group_by(HASH, *columns).agg(pl.col(TIMES, DRAWN).sum())
+        return alike.filter(pl.col(DRAWN) > 0).with_columns(pl.col(DRAWN).cast(pl.Float64))
     # The smallest hash of every bucket, more buckets than probes: then the smallest of those.
     least = rows.group_by(pl.col(HASH) % (8 * probes)).agg(pl.col(HASH).min().alias("|least"))
     kept = counted.join(least, left_on=HASH, right_on="|least", how="semi")
@@ -164,7 +165,11 @@ def _chosen(
     ranked = alike.join(box.select("n"), how="cross").with_columns(
         pl.col(HASH).rank().alias("|rank")
     )
-    return ranked.filter(pl.col("|rank") <= most).with_columns(one.alias(DRAWN)).drop("|rank", "n")
+    # Rows that are alike are chosen together, and count as often as they occur.
+    often = pl.col(TIMES) / pl.col(TIMES).mean()
+    return (
+        ranked.filter(pl.col("|rank") <= most).with_columns(often.alias(DRAWN)).drop("|rank", "n")
+    )
 
 
 def _uniform(
@@ -177,7 +182,7 @@ def _uniform(
     def drawn(frame: pl.DataFrame) -> pl.DataFrame:
         import numpy as np
 
-        size = int(frame["many"][0])
+        size = round(frame["many"][0])
         stream = np.random.default_rng(seed)
         bounds = [(frame[LOW + n][0] or 0.0, frame[HIGH + n][0] or 0.0) for n in columns]
         return pl.DataFrame(
@@ -201,7 +206,7 @@ def _together(chosen: pl.LazyFrame, uniform: pl.LazyFrame, columns: Sequence[str
         *columns,
         pl.lit(None, pl.UInt64).alias(HASH),
         pl.lit(1, dtype=pl.Int64).alias(TIMES),
-        pl.lit(1, dtype=pl.Int64).alias(DRAWN),
+        pl.lit(1.0).alias(DRAWN),
     )
     return pl.concat([own, others]).with_row_index(PROBE)
 
