@@ -249,6 +249,14 @@ def test_lazy_with_any_frame_lazy() -> None:
     assert eager.columns == ["home", "k", "ndcg"]
 
 
+def test_an_intersection_has_its_parts_in_the_order_of_the_call() -> None:
+    recs = pl.DataFrame({"user": [1], "item": [7], "score": [1.0], "sex": ["F"]})
+    users = pl.DataFrame({"user": [1], "home": ["north"]})
+    for parts in (["home", "sex"], ["sex", "home"]):
+        table = ranking.lists(recs, recs.select("user", "item"), users=users, group=parts, **ROLES)
+        assert list(table["group"][0]) == parts
+
+
 @pytest.mark.parametrize("how", ["hits first", "window", "optimistic", "rank"])
 def test_repeats_are_those_of_the_list_alone(how: str) -> None:
     """However often the ground truth holds a hit, its copies in the list are counted."""

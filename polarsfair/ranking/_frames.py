@@ -116,9 +116,8 @@ def resolve(
         missing = [n for n, v in (("actual", actual), ("user", user), ("item", item)) if v is None]
         msg = f"the ranked lists need `{missing[0]}`: give `actual=<frame>, user=..., item=...`"
         raise TypeError(msg)
-    frames = {RECS: recs, ACTUAL: as_lazy(actual)}
-    if users is not None:
-        frames[USERS] = as_lazy(users)
+    given = {ACTUAL: actual, USERS: users}
+    frames = {RECS: recs} | {n: as_lazy(one) for n, one in given.items() if one is not None}
     ids = {"user": as_column(user, "user"), "item": as_column(item, "item")}
     check_ids(frames, ids)
     keys = key_columns(frames, by, group)
@@ -136,7 +135,7 @@ def resolve(
         of_actual=tuple(name for name in keys[ACTUAL] if name not in keys[RECS]),
         of_users=tuple(keys[USERS]),
         slices=tuple(map(_slice_name, by)),
-        parts=tuple(name for name in {n: None for k in keys.values() for n in k} if name[0] == "|"),
+        parts=tuple(f"|{name}" for name in group_columns(frames, group)),
         ranked=rec_roles.get("rank") is not None,
         graded=relevance is not None,
     )
