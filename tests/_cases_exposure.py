@@ -183,7 +183,7 @@ def _cases() -> list[Case]:
         case("no repeats", recs, items, by="day", of=LISTS, repeats=("none",), k=(None, 2)),
         case("twice", again, items, by="day", of=ITEMS | GROUPS, k=(None, 2)),
         case("ranks", gaps, items, by="day", of=ITEMS | GROUPS | LISTS, k=(None, 1, 4)),
-        case("empty", recs.clear(), items, k=(None, 2)),
+        case("empty", recs.clear(), items.clear(), k=(None, 2)),
         *_by_frames(items),
     ]
 

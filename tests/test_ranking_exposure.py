@@ -256,3 +256,14 @@ def test_nothing_shown_is_undefined() -> None:
     assert math.isnan(empty.pipe(ranking.awrf, **GROUPED))
     assert math.isnan(empty.pipe(ranking.ndkl, **GROUPED))
     assert math.isnan(empty.pipe(ranking.exposure_parity, **GROUPED))
+
+
+@pytest.mark.parametrize("group", [None, "sex"])
+def test_a_catalogue_of_which_nothing_is_shown(group: str | None) -> None:
+    recs = pl.DataFrame(schema={"user": pl.Int64, "item": pl.Int64, "sex": pl.String})
+    items, actual = pl.DataFrame({"item": [7, 8]}), pl.DataFrame({"user": [1], "item": [7]})
+    roles = {"user": "user", "item": "item", "group": group, "items": items}
+    assert ranking.coverage(recs, **roles) == 0
+    assert ranking.coverage(recs, actual, **roles) == 0
+    assert math.isnan(ranking.gini(recs, **roles))
+    assert math.isnan(ranking.coverage(recs, **{**roles, "items": items.clear()}))
