@@ -30,6 +30,7 @@ from polarsfair._frames import (
     IntoFrame,
     IntoSlices,
     as_lazy,
+    check_anywhere,
     check_columns,
     collect,
     columns_of,
@@ -502,7 +503,10 @@ def prepare(
     for metric in resolved:
         check_class(metric.options.get("ref"), given.get("group"))
     asked = {"group"} if grouped else {role for metric in resolved for role in metric.roles}
-    given = {k: v for k, v in given.items() if k in asked or k not in tally.splits}
+    unread = {role: given[role] for role in tally.splits if role in given and role not in asked}
+    if unread:
+        check_anywhere([frame, *(given[role] for role in FRAME_ROLES if role in given)], unread)
+    given = {name: value for name, value in given.items() if name not in unread}
     table, slices = tabulate(as_lazy(frame), tally, resolved, columns_of(by), given)
     return Request(table, resolved, slices, given)
 

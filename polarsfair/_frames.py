@@ -94,12 +94,12 @@ def fault(bad: pl.Expr, message: str | pl.Expr) -> pl.Expr:
     return pl.when(bad.fill_null(value=True)).then(text).cast(pl.Int64)
 
 
-def columns_of(into: IntoSlices | None) -> list[pl.Expr]:
+def columns_of(into: object, role: str = "by") -> list[pl.Expr]:
     """Give names and expressions, one or many, as a list of expressions."""
     if into is None:
         return []
     parts = list(into) if isinstance(into, Sequence) and not isinstance(into, str) else [into]
-    return [as_column(part, "by") for part in parts]
+    return [as_column(part, role) for part in parts]
 
 
 def as_column(into: object, role: str) -> pl.Expr:
@@ -133,6 +133,13 @@ def check_columns(frame: pl.LazyFrame, wanted: Mapping[str, Iterable[pl.Expr]]) 
             for name in expression.meta.root_names():
                 if name not in have:
                     raise ColumnNotFoundError(_not_found(keyword, name, have))
+
+
+def check_anywhere(frames: Iterable[IntoFrame], wanted: Mapping[str, object]) -> None:
+    """Raise for a role that reads a column which none of the frames has."""
+    names = [name for frame in frames for name in as_lazy(frame).collect_schema().names()]
+    all_of_them = pl.LazyFrame(schema=dict.fromkeys(names, pl.Null))
+    check_columns(all_of_them, {role: columns_of(into, role) for role, into in wanted.items()})
 
 
 def _not_found(keyword: str, name: str, have: list[str]) -> str:

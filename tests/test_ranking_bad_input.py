@@ -57,12 +57,21 @@ def test_a_table_refuses_what_it_did_not_keep() -> None:
     with pytest.raises(ValueError, match="keeps fewer than 2 ranks"):
         pf.measure(table, [ranking.ndcg], k=2)
     with pytest.raises(ValueError, match="longer than the table keeps"):
+        pf.measure(table, [ranking.ndcg], k=None)
+    with pytest.raises(ValueError, match=r"fewer than 10 ranks .* or ask for a smaller `k`"):
         pf.measure(table, [ranking.ndcg])
     with pytest.raises(InvalidOperationError, match="keeps fewer than 2 ranks"):
         pf.measure(table.lazy(), [ranking.ndcg], k=[1, 2]).collect()
     assert pf.measure(table, [ranking.ndcg], k=1)["ndcg"].item() == pytest.approx(0.3065736)
     with pytest.raises(ValueError, match="at most 1024"):
         ranking.lists(RECS, ACTUAL, k=1025, **ROLES)
+
+
+def test_a_misspelt_group_is_found_where_nothing_is_compared() -> None:
+    with pytest.raises(ColumnNotFoundError, match="`group` names the column 'sxe'"):
+        ranking.ndcg(RECS, ACTUAL, group="sxe", **ROLES)
+    told = ACTUAL.with_columns(sex=pl.lit("F"))
+    assert ranking.ndcg(RECS, told, group="sex", **ROLES) == ranking.ndcg(RECS, told, **ROLES)
 
 
 def test_gains_refuse_what_they_were_not_counted_with() -> None:

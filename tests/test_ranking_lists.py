@@ -82,6 +82,17 @@ def test_worked_lists(
 
 
 @pytest.mark.parametrize("metric", QUALITY)
+def test_lists_are_cut_at_ten_unless_told(metric: pf.Metric) -> None:
+    recs, actual = one_list("0100100000" + "11", 12)
+    told, whole = (metric(recs, actual, k=k, **ROLES) for k in (10, None))
+    assert metric(recs, actual, **ROLES) == told
+    # The first hit is all that these two look at.
+    assert (told == whole) == (metric in (ranking.hit_rate, ranking.mrr))
+    table = ranking.lists(recs, actual, **ROLES)
+    assert pf.measure(table, metric)[metric.name].item() == pytest.approx(told, abs=1e-15)
+
+
+@pytest.mark.parametrize("metric", QUALITY)
 def test_a_cut_is_a_shorter_list(metric: pf.Metric) -> None:
     """Hits on both sides of every 64th place, cut in the masks, and whole lists summed up."""
     draw = random.Random(3)
@@ -90,7 +101,7 @@ def test_a_cut_is_a_shorter_list(metric: pf.Metric) -> None:
     by = {"map_by": "n_rel"} if metric is ranking.map else {}
     actual = one_list(hits, 90)[1]
     for k in (63, 64, 65, 127, 128, 129, 192, 200):
-        short = metric(one_list(hits[:k], 90)[0], actual, **ROLES, **by)
+        short = metric(one_list(hits[:k], 90)[0], actual, k=None, **ROLES, **by)
         assert value(metric, hits, 90, k=k, **by) == pytest.approx(short, rel=1e-12)
 
 

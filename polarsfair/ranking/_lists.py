@@ -30,6 +30,9 @@ WORD = 64
 MOST = 1024
 """Places of a mask column, and the last place that a table of lists can keep."""
 
+AT = 10
+"""The cut-off of a quality metric that is asked for none."""
+
 MASKS = ("hits", *(f"hits_{first}" for first in range(WORD + 1, MOST, WORD)))
 
 

@@ -13,7 +13,7 @@ from polarsfair._frames import fault
 from polarsfair.ranking._conventions import CHOICES, setting
 from polarsfair.ranking._evidence import N_REC, N_REL, Evidence, K, Masks, Numbers
 from polarsfair.ranking._gains import gains, settings_of
-from polarsfair.ranking._lists import MASKS, MOST, WORD, depths, lists
+from polarsfair.ranking._lists import AT, MASKS, MOST, WORD, depths, lists
 from polarsfair.ranking._metric import RankingMetric
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Mean:
     def __init__(self, value: Callable[..., pl.Expr]) -> None:
         self.value = value
         self.__name__, self.__module__ = value.__name__, value.__module__
-        first, last = {"k": None, "convention": "jurity"}, {"average_over": None, "empty": None}
+        first, last = {"k": AT, "convention": "jurity"}, {"average_over": None, "empty": None}
         names = {**first, **keywords_of(value), **last}
         only = inspect.Parameter.KEYWORD_ONLY
         self.__signature__ = inspect.Signature(
@@ -77,7 +77,8 @@ class Mean:
 
 
 _EXPLAINED: Mapping[str, str] = {
-    "k": "Places to look at: one number, None for whole lists, or several (a ``k`` column).",
+    "k": "Places to look at: one number, None for whole lists, or several (a ``k`` column).\n"
+    "10 unless told.",
     "convention": "Whose reading: ``jurity``, ``rectools``, ``ranx``, ``trec``, ``replay``,\n"
     "``recommenders``, ``spark`` or ``lenskit``; a setting of the options below, which win.",
     "gain": "``binary``, ``linear`` or ``exponential``: what a grade is worth.",
@@ -126,7 +127,7 @@ def _at(lines: pl.LazyFrame, keys: Sequence[str], k: Any) -> pl.LazyFrame:
 
 
 def places(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = AT
 ) -> pl.LazyFrame:
     """View the lists of the table, cut at k, with the value of every member."""
     asked = [one for one in depths(k) if one is not None]
@@ -148,7 +149,10 @@ _TOO_LONG = "some lists are longer than the table keeps: count it with a larger 
 
 
 def _too_deep(k: int) -> str:
-    return f"the table keeps fewer than {k} ranks of its lists: count it with `k={k}` or more"
+    return (
+        f"the table keeps fewer than {k} ranks of its lists: count it with `k={k}` or more,"
+        " or ask for a smaller `k`"
+    )
 
 
 def _cut(name: str, number: int) -> pl.Expr:
@@ -164,7 +168,7 @@ def numbers(
     keys: Sequence[str],
     members: Sequence[Metric],
     *,
-    k: Any = None,
+    k: Any = AT,
     convention: str = "jurity",
     discount: str | None = None,
     p: float = 0.8,
@@ -206,7 +210,7 @@ def _not_held(k: Any, wanted: Mapping[str, Any]) -> str:
 
 def _needs_numbers(options: Mapping[str, Any]) -> bool:
     """Say whether masks of hits cannot answer: ties in all orders, lists of any length."""
-    ks = depths(options.get("k"))
+    ks = depths(options.get("k", AT))
     return options.get("ties") == "expected" or any(k is None or k > MOST for k in ks)
 
 
@@ -222,7 +226,7 @@ _IN_ORDER = ("hit_rate", "map", "mrr", "err")
 def _check(metric: Metric, schema: pl.Schema) -> None:
     """Raise when the options do not fit the metric."""
     del schema
-    depths(metric.options.get("k"))
+    depths(metric.options.get("k", AT))
     if metric.options.get("ties") == "expected" and metric.formula.__name__ in _IN_ORDER:
         msg = (
             f'`{metric.name}` has no `ties="expected"`, for its mean over all orders of equal'

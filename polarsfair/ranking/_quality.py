@@ -303,8 +303,9 @@ def r_precision(lists: Evidence) -> pl.Expr:
 
     Notes
     -----
-    Over users with a relevant item. RecTools' R-precision counts hits up to k and divides by
-    min(k, n_rel): that is `precision` with ``precision_by="min(k, n_rel)"``.
+    Over users with a relevant item; ``k=None`` is the textbook's, without a cut. RecTools'
+    R-precision counts hits up to k and divides by min(k, n_rel): that is `precision` with
+    ``precision_by="min(k, n_rel)"``.
 
     References
     ----------
@@ -317,7 +318,7 @@ def r_precision(lists: Evidence) -> pl.Expr:
     >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
     >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
     >>> roles = {"user": "user", "item": "item", "score": "score"}
-    >>> round(recs.pipe(ranking.r_precision, actual, **roles), 4)
+    >>> round(recs.pipe(ranking.r_precision, actual, k=None, **roles), 4)
     0.1667
     """
     return _share(lists.top(), N_REL)
