@@ -69,7 +69,7 @@ def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], one: Ben
             help="rows of the lake, as 1e8",
         )
         command.add_argument(
-            "--file-rows", type=_count, default=Settings.file_rows, help="rows of each of its files"
+            "--file-rows", type=_count, default=one.file_rows, help="rows of each of its files"
         )
     if one.peers:
         command.add_argument(

@@ -132,10 +132,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A command of the runner; ``rows`` is the default of ``--rows``, empty where it has none."""
+    """A command of the runner; `rows` and `file_rows` are the defaults of its options.
+
+    One without `rows` has neither option.
+    """
 
     name: str
     summary: str
     contests: Callable[[Settings], list[Contest]]
     rows: tuple[int, ...] = ()
+    file_rows: int = Settings.file_rows
     peers: bool = False

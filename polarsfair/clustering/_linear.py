@@ -7,6 +7,8 @@ of differing categories the shares of every category tell.
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -103,7 +105,8 @@ def squared_rows(
         (pl.col(SPREAD) / WEIGHT).alias(SPREAD),
     )
     gaps = [pl.col(FEATURE + n) - pl.col(MEAN + n) for n in points.features]
-    apart = _added([*(gap * gap for gap in gaps), pl.col(SPREAD)])
+    # A power names the gap once; of a product Polars would keep the gaps of all features.
+    apart = _added([pl.col(SPREAD), *(gap**2 for gap in gaps)])
     if cosine:
         # A row of zeros is as far from its own cluster as from any other.
         apart = (
@@ -118,11 +121,11 @@ def squared_rows(
 
 
 def _added(parts: Sequence[pl.Expr]) -> pl.Expr:
-    """Add what is never null: quicker than `sum_horizontal`, which looks for nulls."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return _added(parts[:middle]) + _added(parts[middle:])
+    """Add what is never null, one by one, so that few columns of all pairs are held at a time.
+
+    `sum_horizontal` would hold all of them, and look for nulls.
+    """
+    return functools.reduce(operator.add, parts)
 
 
 def beside(rows: pl.LazyFrame, sides: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
