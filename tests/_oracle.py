@@ -50,11 +50,14 @@ class Case:
     options: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def requests(self, metric: pf.Metric) -> Iterator[dict[str, Any]]:
-        """Combine the values of all options that the metric takes; None is the default."""
+        """Combine the values of all options that the metric takes.
+
+        None leaves an option out, except for ``k``, of which it is a value: the whole list.
+        """
         names = [name for name in self.options if name in metric.option_names]
         for values in itertools.product(*(self.options[name] for name in names)):
             given = zip(names, values, strict=True)
-            yield {name: value for name, value in given if value is not None}
+            yield {name: value for name, value in given if value is not None or name == "k"}
 
     @functools.cached_property
     def database(self) -> duckdb.DuckDBPyConnection:
@@ -76,7 +79,7 @@ def path_of(metric: pf.Metric) -> str:
 
 def expected(case: Case, metric: pf.Metric, options: Mapping[str, Any]) -> Values:
     """Run the metric's statement on the case's tables."""
-    variables, database = _variables(options), case.database
+    variables, database = _variables({"k": _default_k(metric), **options}), case.database
     for name, value in variables.items():
         database.execute(f"SET VARIABLE {name} = ?", [value])
     database.execute((QUERIES / f"{path_of(metric)}.sql").read_text(encoding="utf-8"))
@@ -110,13 +113,19 @@ def _same(x: Any, y: Any) -> bool:
     return math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9)
 
 
+def _default_k(metric: pf.Metric) -> int | None:
+    """Say where a metric cuts lists when it is not told: statements have no default."""
+    asked = metric.bases[0] if metric.bases else metric
+    return asked.option("k") if "k" in asked.option_names else None
+
+
 def _variables(options: Mapping[str, Any]) -> dict[str, Any]:
     """Spell options as the statements read them."""
-    variables = {name: value for name, value in options.items() if name != "ref"}
-    ref = options.get("ref")
+    given = {name: value for name, value in options.items() if value is not None}
+    ref = given.pop("ref", None)
     if isinstance(ref, type(pf.OVERALL)):
-        return {**variables, "ref_kind": KINDS[ref]}
-    return variables if ref is None else {**variables, "ref_kind": "value", "ref": ref}
+        return {**given, "ref_kind": KINDS[ref]}
+    return given if ref is None else {**given, "ref_kind": "value", "ref": ref}
 
 
 def _by_key(lines: Iterable[dict[str, Any]], slices: str, value: str) -> Values:
