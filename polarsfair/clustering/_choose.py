@@ -142,7 +142,8 @@ def choose_k(
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -254,8 +255,8 @@ def gap(
 
     References
     ----------
-    Tibshirani, Walther & Hastie (2001), Estimating the number of clusters in a data set via the gap
-    statistic, Journal of the Royal Statistical Society B 63.
+    Tibshirani, Walther, Hastie (2001). Estimating the Number of Clusters in a Data Set via the Gap
+    Statistic. Journal of the Royal Statistical Society B 63(2), 411-423.
 
     Examples
     --------
@@ -392,7 +393,8 @@ def stability(
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------

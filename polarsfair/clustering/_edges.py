@@ -143,7 +143,7 @@ def edge_modularity() -> pl.Expr:
 
     References
     ----------
-    Newman (2006), Modularity and community structure in networks, PNAS 103.
+    Newman (2006). Modularity and Community Structure in Networks. PNAS 103(23), 8577-8582.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def edge_normalized_cut() -> pl.Expr:
 
     References
     ----------
-    Shi & Malik (2000), Normalized cuts and image segmentation, IEEE Transactions on Pattern
-    Analysis and Machine Intelligence 22.
+    Shi, Malik (2000). Normalized Cuts and Image Segmentation. IEEE Transactions on Pattern Analysis
+    and Machine Intelligence 22(8), 888-905.
 
     Examples
     --------

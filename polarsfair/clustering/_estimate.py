@@ -117,8 +117,8 @@ def silhouette_estimate(
 
     References
     ----------
-    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
-    analysis, Journal of Computational and Applied Mathematics 20.
+    Rousseeuw (1987). Silhouettes: A Graphical Aid to the Interpretation and Validation of Cluster
+    Analysis. Journal of Computational and Applied Mathematics 20, 53-65.
 
     Examples
     --------

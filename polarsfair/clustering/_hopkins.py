@@ -91,9 +91,9 @@ def hopkins(
 
     References
     ----------
-    Hopkins & Skellam (1954), A new method for determining the type of distribution of plant
-    individuals, Annals of Botany 18.
-    Wright (2022), Will the real Hopkins statistic please stand up?, The R Journal 14.
+    Hopkins, Skellam (1954). A New Method for Determining the Type of Distribution of Plant
+    Individuals. Annals of Botany 18(2), 213-227. Wright (2022). Will the Real Hopkins Statistic
+    Please Stand Up? The R Journal 14(3), 282-292.
 
     Examples
     --------

@@ -144,7 +144,8 @@ def entropy(*, base: float = math.e) -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -174,7 +175,8 @@ def conditional_entropy(*, base: float = math.e) -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -199,7 +201,8 @@ def joint_entropy(*, base: float = math.e) -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -228,7 +231,8 @@ def mutual_information(*, base: float = math.e) -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -260,7 +264,8 @@ def nmi(*, average: Average = "geometric") -> pl.Expr:
 
     References
     ----------
-    Strehl & Ghosh (2002), Cluster ensembles, Journal of Machine Learning Research 3.
+    Strehl, Ghosh (2002). Cluster Ensembles: A Knowledge Reuse Framework for Combining Multiple
+    Partitions. JMLR 3, 583-617.
 
     Examples
     --------
@@ -288,8 +293,8 @@ def variation_of_information(*, base: float = math.e) -> pl.Expr:
 
     References
     ----------
-    Meilă (2007), Comparing clusterings: an information based distance, Journal of Multivariate
-    Analysis 98.
+    Meilă (2007). Comparing Clusterings: An Information Based Distance. Journal of Multivariate
+    Analysis 98(5), 873-895.
 
     Examples
     --------
@@ -321,8 +326,8 @@ def homogeneity() -> pl.Expr:
 
     References
     ----------
-    Rosenberg & Hirschberg (2007), V-measure: a conditional entropy-based external cluster
-    evaluation measure, EMNLP-CoNLL.
+    Rosenberg, Hirschberg (2007). V-Measure: A Conditional Entropy-Based External Cluster Evaluation
+    Measure. EMNLP-CoNLL 2007, 410-420.
 
     Examples
     --------
@@ -348,8 +353,8 @@ def completeness() -> pl.Expr:
 
     References
     ----------
-    Rosenberg & Hirschberg (2007), V-measure: a conditional entropy-based external cluster
-    evaluation measure, EMNLP-CoNLL.
+    Rosenberg, Hirschberg (2007). V-Measure: A Conditional Entropy-Based External Cluster Evaluation
+    Measure. EMNLP-CoNLL 2007, 410-420.
 
     Examples
     --------
@@ -376,8 +381,8 @@ def v_measure(*, beta: float = 1.0) -> pl.Expr:
 
     References
     ----------
-    Rosenberg & Hirschberg (2007), V-measure: a conditional entropy-based external cluster
-    evaluation measure, EMNLP-CoNLL.
+    Rosenberg, Hirschberg (2007). V-Measure: A Conditional Entropy-Based External Cluster Evaluation
+    Measure. EMNLP-CoNLL 2007, 410-420.
 
     Examples
     --------
@@ -417,8 +422,8 @@ def adjusted_mutual_information(*, average: Average = "arithmetic") -> pl.Expr:
 
     References
     ----------
-    Vinh, Epps & Bailey (2010), Information theoretic measures for clusterings comparison, Journal
-    of Machine Learning Research 11.
+    Vinh, Epps, Bailey (2010). Information Theoretic Measures for Clusterings Comparison: Variants,
+    Properties, Normalization and Correction for Chance. JMLR 11, 2837-2854.
 
     Examples
     --------

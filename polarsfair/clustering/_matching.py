@@ -101,7 +101,8 @@ def purity() -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -128,7 +129,8 @@ def purity_by_cluster() -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -169,7 +171,8 @@ def f_measure() -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -198,7 +201,8 @@ def f_measure_by_cluster() -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -240,7 +244,8 @@ def maximum_matching() -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------

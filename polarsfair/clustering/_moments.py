@@ -56,8 +56,8 @@ def _count_moments(
 
     References
     ----------
-    Chan, Golub & LeVeque (1983), Algorithms for computing the sample variance, The American
-    Statistician 37.
+    Chan, Golub, LeVeque (1983). Algorithms for Computing the Sample Variance: Analysis and
+    Recommendations. The American Statistician 37(3), 242-247.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def calinski_harabasz() -> pl.Expr:
 
     References
     ----------
-    Caliński & Harabasz (1974), A dendrite method for cluster analysis, Communications in
-    Statistics 3.
+    Caliński, Harabasz (1974). A Dendrite Method for Cluster Analysis. Communications in Statistics
+    3(1), 1-27.
 
     Examples
     --------
@@ -257,8 +257,8 @@ def davies_bouldin(*, dispersion: str = "rms") -> pl.Expr:
 
     References
     ----------
-    Davies & Bouldin (1979), A cluster separation measure, IEEE Transactions on Pattern Analysis and
-    Machine Intelligence 1.
+    Davies, Bouldin (1979). A Cluster Separation Measure. IEEE Transactions on Pattern Analysis and
+    Machine Intelligence 1(2), 224-227.
 
     Examples
     --------
@@ -286,7 +286,8 @@ def dunn_centroid() -> pl.Expr:
 
     References
     ----------
-    Dunn (1974), Well-separated clusters and optimal fuzzy partitions, Journal of Cybernetics 4.
+    Dunn (1974). Well-Separated Clusters and Optimal Fuzzy Partitions. Journal of Cybernetics 4(1),
+    95-104.
 
     Examples
     --------

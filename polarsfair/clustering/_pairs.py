@@ -75,7 +75,8 @@ def jaccard() -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -102,7 +103,8 @@ def rand() -> pl.Expr:
 
     References
     ----------
-    Rand (1971), Objective criteria for the evaluation of clustering methods, JASA 66.
+    Rand (1971). Objective Criteria for the Evaluation of Clustering Methods. Journal of the
+    American Statistical Association 66(336), 846-850.
 
     Examples
     --------
@@ -133,7 +135,7 @@ def adjusted_rand() -> pl.Expr:
 
     References
     ----------
-    Hubert & Arabie (1985), Comparing partitions, Journal of Classification 2.
+    Hubert, Arabie (1985). Comparing Partitions. Journal of Classification 2, 193-218.
 
     Examples
     --------
@@ -163,7 +165,8 @@ def fowlkes_mallows() -> pl.Expr:
 
     References
     ----------
-    Fowlkes & Mallows (1983), A method for comparing two hierarchical clusterings, JASA 78.
+    Fowlkes, Mallows (1983). A Method for Comparing Two Hierarchical Clusterings. Journal of the
+    American Statistical Association 78(383), 553-569.
 
     Examples
     --------
@@ -190,7 +193,7 @@ def hubert() -> pl.Expr:
 
     References
     ----------
-    Hubert & Arabie (1985), Comparing partitions, Journal of Classification 2.
+    Hubert, Arabie (1985). Comparing Partitions. Journal of Classification 2, 193-218.
 
     Examples
     --------
@@ -216,7 +219,7 @@ def normalized_hubert() -> pl.Expr:
 
     References
     ----------
-    Hubert & Arabie (1985), Comparing partitions, Journal of Classification 2.
+    Hubert, Arabie (1985). Comparing Partitions. Journal of Classification 2, 193-218.
 
     Examples
     --------

@@ -204,7 +204,8 @@ def dunn() -> pl.Expr:
 
     References
     ----------
-    Dunn (1974), Well-separated clusters and optimal fuzzy partitions, Journal of Cybernetics 4.
+    Dunn (1974). Well-Separated Clusters and Optimal Fuzzy Partitions. Journal of Cybernetics 4(1),
+    95-104.
 
     Examples
     --------
@@ -236,8 +237,8 @@ def c_index() -> pl.Expr:
 
     References
     ----------
-    Hubert & Levin (1976), A general statistical framework for assessing categorical clustering in
-    free recall, Psychological Bulletin 83.
+    Hubert, Levin (1976). A General Statistical Framework for Assessing Categorical Clustering in
+    Free Recall. Psychological Bulletin 83(6), 1072-1080.
 
     Examples
     --------

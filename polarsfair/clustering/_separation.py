@@ -158,7 +158,8 @@ def beta_cv() -> pl.Expr:
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -192,8 +193,8 @@ def normalized_cut() -> pl.Expr:
 
     References
     ----------
-    Shi & Malik (2000), Normalized cuts and image segmentation, IEEE Transactions on Pattern
-    Analysis and Machine Intelligence 22.
+    Shi, Malik (2000). Normalized Cuts and Image Segmentation. IEEE Transactions on Pattern Analysis
+    and Machine Intelligence 22(8), 888-905.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def modularity() -> pl.Expr:
 
     References
     ----------
-    Newman (2006), Modularity and community structure in networks, PNAS 103.
+    Newman (2006). Modularity and Community Structure in Networks. PNAS 103(23), 8577-8582.
 
     Examples
     --------
@@ -260,7 +261,7 @@ def hubert_distances() -> pl.Expr:
 
     References
     ----------
-    Hubert & Arabie (1985), Comparing partitions, Journal of Classification 2.
+    Hubert, Arabie (1985). Comparing Partitions. Journal of Classification 2, 193-218.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def normalized_hubert_distances() -> pl.Expr:
 
     References
     ----------
-    Hubert & Arabie (1985), Comparing partitions, Journal of Classification 2.
+    Hubert, Arabie (1985). Comparing Partitions. Journal of Classification 2, 193-218.
 
     Examples
     --------

@@ -173,8 +173,8 @@ def silhouette() -> pl.Expr:
 
     References
     ----------
-    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
-    analysis, Journal of Computational and Applied Mathematics 20.
+    Rousseeuw (1987). Silhouettes: A Graphical Aid to the Interpretation and Validation of Cluster
+    Analysis. Journal of Computational and Applied Mathematics 20, 53-65.
 
     Examples
     --------
@@ -212,8 +212,8 @@ def silhouette_by_cluster() -> pl.Expr:
 
     References
     ----------
-    Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
-    analysis, Journal of Computational and Applied Mathematics 20.
+    Rousseeuw (1987). Silhouettes: A Graphical Aid to the Interpretation and Validation of Cluster
+    Analysis. Journal of Computational and Applied Mathematics 20, 53-65.
 
     Examples
     --------

@@ -147,7 +147,8 @@ def spatial_histogram(
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------
@@ -290,7 +291,8 @@ def distance_distribution(
 
     References
     ----------
-    Zaki & Meira (2020), Data Mining and Machine Learning, 2nd ed., chapter 17.
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
 
     Examples
     --------

@@ -191,7 +191,8 @@ def cluster_balance() -> pl.Expr:
 
     References
     ----------
-    Chierichetti, Kumar, Lattanzi & Vassilvitskii (2017), Fair clustering through fairlets, NeurIPS.
+    Chierichetti, Kumar, Lattanzi, Vassilvitskii (2017). Fair Clustering Through Fairlets. NIPS
+    2017.
 
     Examples
     --------
@@ -229,7 +230,8 @@ def min_cluster_ratio() -> pl.Expr:
 
     References
     ----------
-    Chierichetti, Kumar, Lattanzi & Vassilvitskii (2017), Fair clustering through fairlets, NeurIPS.
+    Chierichetti, Kumar, Lattanzi, Vassilvitskii (2017). Fair Clustering Through Fairlets. NIPS
+    2017.
 
     Examples
     --------
@@ -257,7 +259,8 @@ def cluster_total_variation() -> pl.Expr:
 
     References
     ----------
-    Levin, Peres & Wilmer (2009), Markov Chains and Mixing Times, chapter 4.
+    Levin, Peres, Wilmer (2009). Markov Chains and Mixing Times, chapter 4. American Mathematical
+    Society.
 
     Examples
     --------
@@ -287,7 +290,8 @@ def cluster_kl(*, base: float = math.e) -> pl.Expr:
 
     References
     ----------
-    Kullback & Leibler (1951), On information and sufficiency, Annals of Mathematical Statistics 22.
+    Kullback, Leibler (1951). On Information and Sufficiency. Annals of Mathematical Statistics
+    22(1), 79-86.
 
     Examples
     --------
@@ -317,7 +321,7 @@ def cluster_entropy(*, base: float = math.e) -> pl.Expr:
 
     References
     ----------
-    Shannon (1948), A mathematical theory of communication, Bell System Technical Journal 27.
+    Shannon (1948). A Mathematical Theory of Communication. Bell System Technical Journal 27.
 
     Examples
     --------

@@ -88,9 +88,8 @@ def class_imbalance(size: pl.Expr, other: pl.Expr) -> pl.Expr:
 
     References
     ----------
-    Hardt, Chen, Cheng, Donini, Gelman, Gollaprolu, He, Larroy, Liu, McCarthy, Rathi, Rees, Siva,
-    Tsai, Vasist, Yilmaz, Zafar, Das, Haas, Hill, Kenthapadi (2021). Amazon SageMaker Clarify:
-    Machine Learning Bias Detection and Explainability in the Cloud. KDD 2021, 2974-2983.
+    Hardt and others (2021). Amazon SageMaker Clarify: Machine Learning Bias Detection and
+    Explainability in the Cloud. KDD 2021, 2974-2983.
 
     Examples
     --------

@@ -190,7 +190,7 @@ social_fairness_ratio = named(
 
     References
     ----------
-    Ghadiri, Samadi & Vempala (2021), Socially fair k-means clustering, FAccT.
+    Ghadiri, Samadi, Vempala (2021). Socially Fair k-Means Clustering. FAccT 2021.
 
     Examples
     --------

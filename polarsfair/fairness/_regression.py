@@ -220,7 +220,7 @@ quantile_stat_parity = _known(
 
     References
     ----------
-    Agarwal, Dudik, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
+    Agarwal, Dudík, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
     Algorithms. ICML 2019, PMLR 97, 120-129.
 
     Examples
@@ -258,7 +258,7 @@ quantile_stat_parity_error = _known(
 
     References
     ----------
-    Agarwal, Dudik, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
+    Agarwal, Dudík, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
     Algorithms. ICML 2019, PMLR 97, 120-129.
 
     Examples
@@ -392,7 +392,8 @@ def z_score_difference(
 
     References
     ----------
-    Cohen (1988). Statistical Power Analysis for the Behavioral Sciences, 2nd edition.
+    Cohen (1988). Statistical Power Analysis for the Behavioral Sciences, 2nd edition. Lawrence
+    Erlbaum.
 
     Examples
     --------
@@ -472,7 +473,7 @@ rmse_ratio = _known(
 
     References
     ----------
-    Agarwal, Dudik, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
+    Agarwal, Dudík, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
     Algorithms. ICML 2019, PMLR 97, 120-129.
 
     Examples
@@ -509,7 +510,7 @@ mae_ratio = _known(
 
     References
     ----------
-    Agarwal, Dudik, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
+    Agarwal, Dudík, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
     Algorithms. ICML 2019, PMLR 97, 120-129.
 
     Examples

@@ -182,7 +182,7 @@ def statistical_parity_auc(*, ref: Any = None) -> pl.Expr:
 
     References
     ----------
-    Agarwal, Dudik, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
+    Agarwal, Dudík, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
     Algorithms. ICML 2019, PMLR 97, 120-129.
 
     Examples

@@ -234,7 +234,7 @@ class EqualizedOdds(_Flipping):
 
     References
     ----------
-    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NeurIPS 2016.
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NIPS 2016.
 
     Examples
     --------
@@ -291,7 +291,7 @@ class EqualOpportunity(_Flipping):
 
     References
     ----------
-    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NeurIPS 2016.
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NIPS 2016.
 
     Examples
     --------
@@ -372,7 +372,7 @@ class GroupThresholds:
 
     References
     ----------
-    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NeurIPS 2016.
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NIPS 2016.
 
     Examples
     --------

@@ -135,7 +135,8 @@ def exposure_total_variation() -> pl.Expr:
 
     References
     ----------
-    Levin, Peres, Wilmer, *Markov chains and mixing times*, American Mathematical Society, 2009.
+    Levin, Peres, Wilmer (2009). Markov Chains and Mixing Times, chapter 4. American Mathematical
+    Society.
 
     Examples
     --------
@@ -174,7 +175,8 @@ def exposure_kl() -> pl.Expr:
 
     References
     ----------
-    Kullback, Leibler, *On information and sufficiency*, Annals of Mathematical Statistics 22, 1951.
+    Kullback, Leibler (1951). On Information and Sufficiency. Annals of Mathematical Statistics
+    22(1), 79-86.
 
     Examples
     --------
@@ -284,8 +286,8 @@ mad = named(
 
     References
     ----------
-    Deldjoo, Anelli, Zamani, Bellogín, Di Noia, *A flexible framework for evaluating user and item
-    fairness in recommender systems*, User Modeling and User-Adapted Interaction 31, 2021.
+    Deldjoo, Anelli, Zamani, Bellogín, Di Noia (2021). A Flexible Framework for Evaluating User and
+    Item Fairness in Recommender Systems. User Modeling and User-Adapted Interaction 31, 457-511.
 
     Examples
     --------

@@ -72,8 +72,8 @@ def coverage() -> pl.Expr:
 
     References
     ----------
-    Ge, Delgado-Battenfeld, Jannach, *Beyond accuracy: evaluating recommender systems by coverage
-    and serendipity*, RecSys 2010.
+    Ge, Delgado-Battenfeld, Jannach (2010). Beyond Accuracy: Evaluating Recommender Systems by
+    Coverage and Serendipity. RecSys 2010.
 
     Examples
     --------
@@ -104,8 +104,8 @@ aggregate_diversity = named(
 
     References
     ----------
-    Adomavicius, Kwon, *Improving aggregate recommendation diversity using ranking-based
-    techniques*, IEEE Transactions on Knowledge and Data Engineering 24, 2012.
+    Adomavicius, Kwon (2012). Improving Aggregate Recommendation Diversity Using Ranking-Based
+    Techniques. IEEE Transactions on Knowledge and Data Engineering 24(5), 896-911.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def gini() -> pl.Expr:
 
     References
     ----------
-    Fleder, Hosanagar, *Blockbuster culture's next rise or fall: the impact of recommender systems
-    on sales diversity*, Management Science 55, 2009.
+    Fleder, Hosanagar (2009). Blockbuster Culture's Next Rise or Fall: The Impact of Recommender
+    Systems on Sales Diversity. Management Science 55(5), 697-712.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def exposure_entropy() -> pl.Expr:
 
     References
     ----------
-    Shannon, *A mathematical theory of communication*, Bell System Technical Journal 27, 1948.
+    Shannon (1948). A Mathematical Theory of Communication. Bell System Technical Journal 27.
 
     Examples
     --------
@@ -216,7 +216,8 @@ def average_popularity() -> pl.Expr:
 
     References
     ----------
-    Yin, Cui, Li, Yao, Chen, *Challenging the long tail recommendation*, VLDB 2012.
+    Yin, Cui, Li, Yao, Chen (2012). Challenging the Long Tail Recommendation. Proceedings of the
+    VLDB Endowment 5(9), 896-907.
 
     Examples
     --------
@@ -251,8 +252,8 @@ def novelty() -> pl.Expr:
 
     References
     ----------
-    Zhou, Kuscsik, Liu, Medo, Wakeling, Zhang, *Solving the apparent diversity-accuracy dilemma of
-    recommender systems*, PNAS 107, 2010.
+    Zhou, Kuscsik, Liu, Medo, Wakeling, Zhang (2010). Solving the Apparent Diversity-Accuracy
+    Dilemma of Recommender Systems. PNAS 107(10), 4511-4515.
 
     Examples
     --------
@@ -290,8 +291,8 @@ def long_tail_share(*, head: float = 0.2) -> pl.Expr:
 
     References
     ----------
-    Abdollahpouri, Burke, Mobasher, *Managing popularity bias in recommender systems with
-    personalized re-ranking*, FLAIRS 2019.
+    Abdollahpouri, Burke, Mobasher (2019). Managing Popularity Bias in Recommender Systems with
+    Personalized Re-Ranking. FLAIRS 2019.
 
     Examples
     --------

@@ -352,8 +352,9 @@ def inter_list_diversity() -> pl.Expr:
 
     References
     ----------
-    Kaminskas, Bridge, *Diversity, serendipity, novelty, and coverage*, ACM Transactions on
-    Interactive Intelligent Systems 7, 2016.
+    Kaminskas, Bridge (2016). Diversity, Serendipity, Novelty, and Coverage: A Survey and Empirical
+    Analysis of Beyond-Accuracy Objectives in Recommender Systems. ACM Transactions on Interactive
+    Intelligent Systems 7(1).
 
     Examples
     --------
@@ -402,8 +403,8 @@ def intra_list_diversity() -> pl.Expr:
 
     References
     ----------
-    Ziegler, McNee, Konstan, Lausen, *Improving recommendation lists through topic
-    diversification*, WWW 2005.
+    Ziegler, McNee, Konstan, Lausen (2005). Improving Recommendation Lists Through Topic
+    Diversification. WWW 2005.
 
     Examples
     --------

@@ -313,7 +313,7 @@ exposure_parity = named(
 
     References
     ----------
-    Singh, Joachims, *Fairness of exposure in rankings*, KDD 2018.
+    Singh, Joachims (2018). Fairness of Exposure in Rankings. KDD 2018.
 
     Examples
     --------
@@ -347,7 +347,7 @@ exposure_ratio = named(
 
     References
     ----------
-    Singh, Joachims, *Fairness of exposure in rankings*, KDD 2018.
+    Singh, Joachims (2018). Fairness of Exposure in Rankings. KDD 2018.
 
     Examples
     --------
@@ -388,8 +388,8 @@ def awrf() -> pl.Expr:
 
     References
     ----------
-    Sapiezynski, Zeng, Robertson, Mislove, Wilson, *Quantifying the impact of user attention on fair
-    group representation in ranked lists*, WWW 2019 companion.
+    Sapiezynski, Zeng, Robertson, Mislove, Wilson (2019). Quantifying the Impact of User Attention
+    on Fair Group Representation in Ranked Lists. Companion of WWW 2019.
 
     Examples
     --------
@@ -433,8 +433,8 @@ def ndkl() -> pl.Expr:
 
     References
     ----------
-    Geyik, Ambler, Kenthapadi, *Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search*, KDD 2019.
+    Geyik, Ambler, Kenthapadi (2019). Fairness-Aware Ranking in Search and Recommendation Systems
+    with Application to LinkedIn Talent Search. KDD 2019.
 
     Examples
     --------

@@ -119,8 +119,8 @@ def ctr() -> pl.Expr:
 
     References
     ----------
-    Li, Chu, Langford, Wang, *Unbiased offline evaluation of contextual-bandit-based news article
-    recommendation algorithms*, WSDM 2011.
+    Li, Chu, Langford, Wang (2011). Unbiased Offline Evaluation of Contextual-Bandit-Based News
+    Article Recommendation Algorithms. WSDM 2011.
 
     Examples
     --------
@@ -158,8 +158,8 @@ def ctr_ips() -> pl.Expr:
 
     References
     ----------
-    Horvitz, Thompson, *A generalization of sampling without replacement from a finite universe*,
-    Journal of the American Statistical Association 47, 1952.
+    Horvitz, Thompson (1952). A Generalization of Sampling Without Replacement from a Finite
+    Universe. Journal of the American Statistical Association 47(260), 663-685.
 
     Examples
     --------
@@ -203,7 +203,8 @@ def ctr_snips() -> pl.Expr:
 
     References
     ----------
-    Swaminathan, Joachims, *The self-normalized estimator for counterfactual learning*, NIPS 2015.
+    Swaminathan, Joachims (2015). The Self-Normalized Estimator for Counterfactual Learning. NIPS
+    2015.
 
     Examples
     --------
@@ -241,7 +242,7 @@ def ctr_dr() -> pl.Expr:
 
     References
     ----------
-    Dudík, Langford, Li, *Doubly robust policy evaluation and learning*, ICML 2011.
+    Dudík, Langford, Li (2011). Doubly Robust Policy Evaluation and Learning. ICML 2011.
 
     Examples
     --------
@@ -273,7 +274,7 @@ def ctr_effective_size() -> pl.Expr:
 
     References
     ----------
-    Kish, *Survey sampling*, Wiley, 1965.
+    Kish (1965). Survey Sampling. Wiley.
 
     Examples
     --------
@@ -318,8 +319,8 @@ def auc() -> pl.Expr:
 
     References
     ----------
-    Hanley, McNeil, *The meaning and use of the area under a receiver operating characteristic
-    curve*, Radiology 143, 1982.
+    Hanley, McNeil (1982). The Meaning and Use of the Area under a Receiver Operating Characteristic
+    (ROC) Curve. Radiology 143(1), 29-36.
 
     Examples
     --------
@@ -373,8 +374,8 @@ rmse_ratio = named(
 
     References
     ----------
-    Ekstrand, Das, Burke, Diaz, *Fairness in information access systems*, Foundations and Trends in
-    Information Retrieval 16, 2022.
+    Ekstrand, Das, Burke, Diaz (2022). Fairness in Information Access Systems. Foundations and
+    Trends in Information Retrieval 16(1-2).
 
     Examples
     --------
@@ -418,8 +419,8 @@ mae_ratio = named(
 
     References
     ----------
-    Ekstrand, Das, Burke, Diaz, *Fairness in information access systems*, Foundations and Trends in
-    Information Retrieval 16, 2022.
+    Ekstrand, Das, Burke, Diaz (2022). Fairness in Information Access Systems. Foundations and
+    Trends in Information Retrieval 16(1-2).
 
     Examples
     --------
