@@ -138,8 +138,9 @@ def edge_modularity() -> pl.Expr:
 
     Formula: sum over clusters of W(C, C) / W - (vol(C) / W)^2, where W is twice the weight of all
     edges, vol(C) the weight of edge ends in C, and W(C, C) twice the weight of edges inside C.
-    Weights are similarities. Between -1/2 and 1; higher is better; 0 for one cluster of all.
-    Undefined without edges.
+    Weights are similarities. It is 0 for one cluster of all. Undefined without edges.
+
+    Range -0.5 to 1; no ideal; higher is better.
 
     References
     ----------
@@ -164,9 +165,9 @@ def edge_modularity() -> pl.Expr:
 def edge_normalized_cut() -> pl.Expr:
     """Sum over clusters of the share of their edge ends that lead outside.
 
-    Formula: sum over clusters of 1 - W(C, C) / vol(C), with the words of `edge_modularity`. At
-    most the number of clusters, so that only clusterings with equally many compare. Undefined
-    without edges.
+    Formula: sum over clusters of 1 - W(C, C) / vol(C), with the words of `edge_modularity`. At most
+    the number of clusters, so that only clusterings with equally many compare. Undefined without
+    edges.
 
     Range 0 to inf; ideal 0; lower is better.
 

@@ -136,11 +136,17 @@ def entropy(*, base: float = math.e) -> pl.Expr:
     Needs no label; every row with a cluster counts. ``cluster="y"`` gives the entropy of labels.
 
     Formula: H(C) = sum over clusters of (n_i / n) log(n / n_i). Between 0, one cluster, and the
-    logarithm of the number of clusters, all of one size. ``base=2`` gives bits, the default nats.
+    logarithm of the number of clusters, all of one size.
 
     Range 0 to inf; a description, no ideal.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -162,12 +168,18 @@ def entropy(*, base: float = math.e) -> pl.Expr:
 def conditional_entropy(*, base: float = math.e) -> pl.Expr:
     """Entropy of the labels that is left when the cluster is known.
 
-    Formula: H(T|C) = sum of (n_ij / n) log(n_i / n_ij). Between 0, every cluster has one label,
-    and the entropy of the labels, clusters say nothing. ``base=2`` gives bits.
+    Formula: H(T|C) = sum of (n_ij / n) log(n_i / n_ij). Between 0, every cluster has one label, and
+    the entropy of the labels, clusters say nothing.
 
     Range 0 to inf; ideal 0; lower is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----
@@ -193,11 +205,17 @@ def conditional_entropy(*, base: float = math.e) -> pl.Expr:
 def joint_entropy(*, base: float = math.e) -> pl.Expr:
     """Entropy of the cells of the contingency table.
 
-    Formula: H(C, T) = sum of (n_ij / n) log(n / n_ij). At least 0; ``base=2`` gives bits.
+    Formula: H(C, T) = sum of (n_ij / n) log(n / n_ij). At least 0.
 
     Range 0 to inf; a description, no ideal.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -220,9 +238,17 @@ def mutual_information(*, base: float = math.e) -> pl.Expr:
     """Information that cluster and label have in common.
 
     Formula: I(C, T) = sum of p_ij log(p_ij / (p_i p_j)) with p = n / total. Between 0, independent,
-    and the smaller of the two entropies, symmetric; higher is better. ``base=2`` gives bits.
+    and the smaller of the two entropies, symmetric.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Range 0 to inf; no ideal; higher is better.
+
+    Parameters
+    ----------
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----
@@ -250,12 +276,19 @@ def nmi(*, average: Average = "geometric") -> pl.Expr:
     """Mutual information normalised by a mean of the two entropies.
 
     Formula: I(C, T) / sqrt(H(C) H(T)); with ``average=`` "arithmetic", "min" or "max" that mean of
-    the two entropies, with "joint" H(C, T). Between 0 and 1, symmetric.
-    Partitions that coincide have 1, others without common information 0.
+    the two entropies, with "joint" H(C, T). Between 0 and 1, symmetric. Partitions that coincide
+    have 1, others without common information 0.
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    average
+        The mean of the two entropies: ``"geometric"``, ``"arithmetic"``, ``"min"``, ``"max"``, or
+        ``"joint"`` for H(C, T).
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----
@@ -285,11 +318,17 @@ def variation_of_information(*, base: float = math.e) -> pl.Expr:
     """Information that cluster and label do not have in common: a distance of partitions.
 
     Formula: H(T|C) + H(C|T). Between 0, the partitions coincide, and the logarithm of the number of
-    rows, symmetric, and a metric. ``base=2`` gives bits.
+    rows, symmetric, and a metric.
 
     Range 0 to inf; ideal 0; lower is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -322,7 +361,11 @@ def homogeneity() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -349,7 +392,11 @@ def completeness() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -371,13 +418,19 @@ def completeness() -> pl.Expr:
 def v_measure(*, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of homogeneity and completeness.
 
-    Formula: (1 + beta) h c / (beta h + c), 0 where both are 0. Between 0 and 1.
-    ``beta`` above 1 weighs completeness more, below 1 homogeneity; with 1 it is symmetric and the
-    same as `nmi` with the arithmetic mean.
+    Formula: (1 + beta) h c / (beta h + c), 0 where both are 0. Between 0 and 1. ``beta`` above 1
+    weighs completeness more, below 1 homogeneity; with 1 it is symmetric and the same as `nmi` with
+    the arithmetic mean.
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    beta
+        Weight of completeness against homogeneity.
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -413,7 +466,13 @@ def adjusted_mutual_information(*, average: Average = "arithmetic") -> pl.Expr:
 
     Range -inf to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    average
+        The mean of the two entropies: ``"arithmetic"``, ``"geometric"``, ``"min"`` or ``"max"``.
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----

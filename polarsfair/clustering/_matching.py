@@ -87,17 +87,23 @@ _share = functools.partial(
 def purity() -> pl.Expr:
     """Share of rows that have the commonest label of their cluster.
 
-    Formula: sum over clusters of max_j n_ij, over n. At least the share of the commonest
-    label of all. It is 1 whenever every cluster has one label, so also when every row is a cluster
-    of its own: compare clusterings with the same number of clusters.
+    Formula: sum over clusters of max_j n_ij, over n. At least the share of the commonest label of
+    all. It is 1 whenever every cluster has one label, so also when every row is a cluster of its
+    own: compare clusterings with the same number of clusters.
 
     Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----
     Not symmetric: with the roles exchanged it is what is sometimes called inverse purity. Rows
     without cluster or label are left out; ``label=pl.col("y").fill_null("none")`` makes unknown a
-    label. ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    label.
 
     References
     ----------
@@ -125,7 +131,11 @@ def purity_by_cluster() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -161,7 +171,11 @@ def f_measure() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----
@@ -197,7 +211,11 @@ def f_measure_by_cluster() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -235,7 +253,11 @@ def maximum_matching() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----

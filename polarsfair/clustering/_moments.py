@@ -163,8 +163,10 @@ def calinski_harabasz() -> pl.Expr:
 
     Formula: (B / (k - 1)) / (S / (n - k)), with B the sum over clusters of their size times the
     squared distance of their mean from the mean of all rows, S the sum of squared distances of rows
-    from their cluster's mean. Also known as the variance ratio. Between 0 and infinity; higher is
-    better. Undefined with one cluster, with a cluster per row and where all rows are equal.
+    from their cluster's mean. Also known as the variance ratio. Undefined with one cluster, with a
+    cluster per row and where all rows are equal.
+
+    Range 0 to inf; no ideal; higher is better.
 
     Notes
     -----
@@ -239,8 +241,8 @@ def davies_bouldin(*, dispersion: str = "rms") -> pl.Expr:
     """Mean over clusters of how much they overlap with their worst rival.
 
     Formula: mean over i of the maximum over j of (s_i + s_j) / |m_i - m_j|, with m the clusters'
-    means and s the root of the mean squared distance of their rows from it. Undefined
-    with one cluster, and where two clusters are the same point.
+    means and s the root of the mean squared distance of their rows from it. Undefined with one
+    cluster, and where two clusters are the same point.
 
     Range 0 to inf; ideal 0; lower is better.
 
@@ -277,8 +279,9 @@ def dunn_centroid() -> pl.Expr:
     """Distance of the two nearest means over the largest distance of a row from its own.
 
     Formula: min over i < j of |m_i - m_j| over max over rows of |x - m_c(x)|, with m the clusters'
-    means. Between 0 and infinity; higher is better. Undefined with one cluster, and where every
-    row is a cluster.
+    means. Undefined with one cluster, and where every row is a cluster.
+
+    Range 0 to inf; no ideal; higher is better.
 
     Notes
     -----

@@ -71,7 +71,11 @@ def jaccard() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -93,13 +97,16 @@ def jaccard() -> pl.Expr:
 def rand() -> pl.Expr:
     """Share of pairs on which clusters and labels agree.
 
-    Formula: (tp + tn) / (tp + fp + fn + tn). Symmetric. With many
-    clusters most pairs are apart in both, so that chance alone comes near 1: see
-    `adjusted_rand`.
+    Formula: (tp + tn) / (tp + fp + fn + tn). Symmetric. With many clusters most pairs are apart in
+    both, so that chance alone comes near 1: see `adjusted_rand`.
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -122,12 +129,16 @@ def adjusted_rand() -> pl.Expr:
     """Agreement on pairs beyond what chance gives.
 
     Formula: 2 (tp tn - fp fn) / ((tp + fn)(fn + tn) + (tp + fp)(fp + tn)), which is the Rand index
-    less its mean over all tables with the same margins, scaled so that agreement has 1. It
-    is 0 by chance, and symmetric. The same as Cohen's kappa of pairs.
+    less its mean over all tables with the same margins, scaled so that agreement has 1. It is 0 by
+    chance, and symmetric. The same as Cohen's kappa of pairs.
 
     Range -0.5 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----
@@ -157,7 +168,11 @@ def fowlkes_mallows() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     Notes
     -----
@@ -185,11 +200,16 @@ def hubert() -> pl.Expr:
     """Share of pairs that are in one cluster and of one label.
 
     Formula: tp / (tp + fp + fn + tn): Hubert's statistic, the mean over pairs of the product of the
-    two 0/1 matrices "same cluster" and "same label". Between 0 and 1, symmetric; higher is better,
-    but the highest value depends on the sizes: see `normalized_hubert`. Undefined with fewer
-    than two rows.
+    two 0/1 matrices "same cluster" and "same label". Symmetric; the highest value depends on the
+    sizes: see `normalized_hubert`. Undefined with fewer than two rows.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Range 0 to 1; no ideal; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------
@@ -215,7 +235,11 @@ def normalized_hubert() -> pl.Expr:
 
     Range -1 to 1; ideal 1; higher is better.
 
-    ``noise=-1`` makes every row of the cluster -1 a cluster of its own.
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
 
     References
     ----------

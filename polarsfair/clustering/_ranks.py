@@ -187,8 +187,9 @@ def dunn() -> pl.Expr:
     """Smallest distance between clusters over the largest distance within one.
 
     Formula: the smallest distance of two rows of different clusters over the largest distance of
-    two rows of one cluster. Between 0 and infinity; higher is better. Undefined with one cluster
-    and where every row is a cluster.
+    two rows of one cluster. Undefined with one cluster and where every row is a cluster.
+
+    Range 0 to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -224,8 +225,8 @@ def c_index() -> pl.Expr:
     """Where the distances within clusters lie between the smallest and largest possible.
 
     Formula: (W - L) / (H - L), with W the sum of distances of the pairs of rows of one cluster, L
-    and H the sums of as many of the smallest and of the largest distances of all pairs.
-    Undefined with one cluster, where every row is a cluster, and where all distances are equal.
+    and H the sums of as many of the smallest and of the largest distances of all pairs. Undefined
+    with one cluster, where every row is a cluster, and where all distances are equal.
 
     Range 0 to 1; ideal 0; lower is better.
 

@@ -144,8 +144,8 @@ def beta_cv() -> pl.Expr:
     """Mean distance within clusters over mean distance between them.
 
     Formula: (W_in / N_in) / (W_out / N_out), with W the sum of distances and N the number of pairs
-    of rows of one cluster (in) or of two (out). Undefined
-    with one cluster and where every row is a cluster.
+    of rows of one cluster (in) or of two (out). Undefined with one cluster and where every row is a
+    cluster.
 
     Range 0 to inf; ideal 0; lower is better.
 
@@ -181,10 +181,12 @@ def normalized_cut() -> pl.Expr:
     """Sum over clusters of the share of their distances that leads out of them.
 
     Formula: sum over clusters of W(C, rest) / W(C, all), with W the sum of distances over pairs of
-    a row of C and one of the rest, or of all. Between 0 and the number of clusters. Of distances,
-    higher is better; of similarities, as in `edge_normalized_cut`, lower. It grows with
-    the number of clusters: compare equal numbers. Undefined where the rows of a cluster are at
-    distance 0 from all.
+    a row of C and one of the rest, or of all. At most the number of clusters. Of distances, higher
+    is better; of similarities, as in `edge_normalized_cut`, lower. It grows with the number of
+    clusters: compare equal numbers. Undefined where the rows of a cluster are at distance 0 from
+    all.
+
+    Range 0 to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -214,8 +216,10 @@ def modularity() -> pl.Expr:
     """Share of distances within clusters beyond what their volumes let expect.
 
     Formula: sum over clusters of W(C, C) / W - (W(C, all) / W)^2, with W the sum of distances over
-    ordered pairs of rows, and W alone over all. Between -1/2 and 1. Of distances, lower is better;
-    of similarities, as in `edge_modularity`, higher. Undefined where all rows are equal.
+    ordered pairs of rows, and W alone over all. Of distances, lower is better; of similarities, as
+    in `edge_modularity`, higher. Undefined where all rows are equal.
+
+    Range -0.5 to 1; no ideal; lower is better.
 
     Parameters
     ----------
@@ -249,9 +253,10 @@ def hubert_distances() -> pl.Expr:
     """Mean over pairs of rows of their distance times the distance of their clusters' means.
 
     Formula: sum over pairs of d(x, y) d(m_c(x), m_c(y)) over the number of pairs: Hubert's
-    statistic of the two matrices of distances. Between 0 and infinity, in squared units of the
-    distance; higher is better among clusterings of the same rows. Undefined with fewer than two
-    rows.
+    statistic of the two matrices of distances. In squared units of the distance: compare
+    clusterings of the same rows. Undefined with fewer than two rows.
+
+    Range 0 to inf; no ideal; higher is better.
 
     Parameters
     ----------

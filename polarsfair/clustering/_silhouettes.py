@@ -150,8 +150,7 @@ def silhouette() -> pl.Expr:
 
     Formula: mean of (b - a) / max(a, b), with a the mean distance of a row to the other rows of its
     cluster and b the smallest mean distance to another cluster. 0 for a row alone in its cluster
-    and where a = b = 0. Undefined with one
-    cluster.
+    and where a = b = 0. Undefined with one cluster.
 
     Range -1 to 1; ideal 1; higher is better.
 
@@ -202,6 +201,8 @@ def silhouette_by_cluster() -> pl.Expr:
 
     A frame with a row per cluster; `silhouette` is their mean weighted by size. A
     cluster whose mean lies below that of all rows is one to look at.
+
+    Formula: mean of (b - a) / max(a, b) over the rows of the cluster, as in `silhouette`.
 
     Range -1 to 1; ideal 1; higher is better.
 

@@ -183,6 +183,11 @@ def cluster_balance() -> pl.Expr:
 
     Range 0 to 1; ideal 1; higher is better.
 
+    Parameters
+    ----------
+    ref
+        Makes no difference to the value; one that is misspelt is an error, as everywhere.
+
     Notes
     -----
     HolisticAI's page gives min n_gc / n_c, of under-represented groups only; its code computes what
@@ -222,6 +227,11 @@ def min_cluster_ratio() -> pl.Expr:
 
     Range 0 to inf; ideal 1; nearer is better.
 
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
     Notes
     -----
     It compares numbers, not shares: with groups of different sizes it cannot be 1 in every
@@ -253,6 +263,11 @@ def cluster_total_variation() -> pl.Expr:
 
     Range 0 to 1; ideal 0; lower is better.
 
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
     Notes
     -----
     HolisticAI's page multiplies by the number of clusters, its code does not.
@@ -282,6 +297,13 @@ def cluster_kl(*, base: float = math.e) -> pl.Expr:
     ordered pairs; not symmetric. A cluster that only the group has makes it infinite.
 
     Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
 
     Notes
     -----
@@ -313,6 +335,11 @@ def cluster_entropy(*, base: float = math.e) -> pl.Expr:
     cluster, and the logarithm of the number of clusters.
 
     Range 0 to inf; a description, no ideal.
+
+    Parameters
+    ----------
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
 
     Notes
     -----

@@ -79,7 +79,7 @@ def class_imbalance(size: pl.Expr, other: pl.Expr) -> pl.Expr:
     ----------
     ref
         A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else). Without
-        it, the largest size of any two groups.
+        it, the largest magnitude over all pairs of groups, unsigned.
 
     Notes
     -----
@@ -487,6 +487,8 @@ def conditional_demographic_disparity() -> pl.Expr:
     ...     fairness.conditional_demographic_disparity, group="sex", label="loan", strata="town"
     ... )
     -1.0
+
+    Women have 1 and men -1, equally far from 0: of such a tie the lower is reported.
     """
     value = pl.col("disparity")
     return pl.when(value.count() > 1).then(farthest(value, value.abs()))

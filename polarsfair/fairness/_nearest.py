@@ -182,6 +182,11 @@ social_fairness_ratio = named(
 
     Range 0 to inf; ideal 1; nearer is better.
 
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
     Notes
     -----
     HolisticAI's page shows a mean of ratios; its code computes the ratio of means, as here, with

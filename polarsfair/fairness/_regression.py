@@ -243,6 +243,8 @@ quantile_stat_parity_error = _known(
     Of the bin that holds the quantile some rows may lie below it, and are kept all the same: the
     largest share of any group that lies in that bin.
 
+    Formula: ``max over groups of rows in the quantile's bin / rows of the group``.
+
     Range 0 to 1; ideal 0; lower is better.
 
     Parameters
@@ -278,6 +280,11 @@ mean_difference = _known(
     "mean_difference",
     _above(difference(_kept_mean), 0.0),
     """Difference of mean predictions.
+
+    Formula::
+
+        with ref      mean(group) - mean(ref), of the group farthest from the reference
+        without ref   largest mean - smallest mean
 
     Range -inf to inf; ideal 0; nearer is better.
 
@@ -315,6 +322,11 @@ mean_ratio = _known(
     "mean_ratio",
     _above(ratio(_kept_mean), 0.0),
     """Ratio of mean predictions.
+
+    Formula::
+
+        with ref      mean(group) / mean(ref), of the group farthest from the reference
+        without ref   smallest mean / largest mean
 
     Range -inf to inf; ideal 1; nearer is better.
 
@@ -379,7 +391,7 @@ def z_score_difference(
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``. Without it, the largest size of any pair.
+        A group, ``pf.OVERALL`` or ``pf.REST``. Without it, the largest magnitude of any pair.
     q
         Only rows at or above this quantile of all predictions of the slice; 0, all rows.
     bins
@@ -418,6 +430,11 @@ correlation_difference = _known(
     _above(difference(_correlation), 0.0),
     """Difference of the correlations between prediction and label.
 
+    Formula, with r Pearson's correlation::
+
+        with ref      r(group) - r(ref), of the group farthest from the reference
+        without ref   largest r - smallest r
+
     Range -2 to 2; ideal 0; nearer is better.
 
     Parameters
@@ -455,6 +472,11 @@ rmse_ratio = _known(
     _above(ratio(_rmse), 0.0),
     """Ratio of the root mean squared errors.
 
+    Formula, with RMSE = sqrt(mean of (prediction - label)^2)::
+
+        with ref      RMSE(group) / RMSE(ref), of the group farthest from the reference
+        without ref   smallest RMSE / largest RMSE
+
     Range 0 to inf; ideal 1; nearer is better.
 
     Parameters
@@ -491,6 +513,11 @@ mae_ratio = _known(
     "mae_ratio",
     _above(ratio(_mae), 0.0),
     """Ratio of the mean absolute errors.
+
+    Formula, with MAE = mean of |prediction - label|::
+
+        with ref      MAE(group) / MAE(ref), of the group farthest from the reference
+        without ref   smallest MAE / largest MAE
 
     Range 0 to inf; ideal 1; nearer is better.
 

@@ -154,6 +154,8 @@ def abroca_error(own: pl.Expr, other: pl.Expr) -> pl.Expr:
     No curve can move by more area than its `auc_error`, so the area between two moves by at most
     the sum of theirs.
 
+    Formula: ``auc_error(group) + auc_error(other)``, the largest of all pairs or against ``ref``.
+
     Range 0 to 1; ideal 0; lower is better.
 
     Parameters

@@ -336,7 +336,9 @@ def auc_error() -> pl.Expr:
 
 @_ranking(bounds=(-1.0, 1.0), ideal=1.0, better="higher")
 def gini() -> pl.Expr:
-    """Gini coefficient of a score, also called accuracy ratio or Somers' D: 2 AUC - 1.
+    """Gini coefficient of a score, also called accuracy ratio or Somers' D.
+
+    Formula: ``2 AUC - 1``.
 
     Range -1 to 1; ideal 1; higher is better.
 
@@ -510,6 +512,10 @@ def ks_error() -> pl.Expr:
 
     Inside a bin the gap may first take all of its positives, or all of its negatives. The largest
     gap that could be reached so, less the one at the edges.
+
+    Formula, with TPR and FPR those at the upper edge of a bin and TPR', FPR' at its lower::
+
+        max over bins of max(|TPR' - FPR|, |TPR - FPR'|) - ks, at least 0
 
     Range 0 to 1; ideal 0; lower is better.
 

@@ -115,10 +115,10 @@ def of_groups(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
 def exposure_total_variation() -> pl.Expr:
     """How far the items lie apart that two groups of users are shown: total variation.
 
-    With p and q the shares of every item among all that either group is shown in the first `k`:
-    half the sum over items of |p - q|. 0 when the groups are shown the same mix, 1 when they have
-    no item in common. With `ref`, of the group farthest from it; without, the largest of all pairs
-    of groups.
+    Formula: ``sum over items of |p - q| / 2``, with p and q the shares of an item among all that
+    either group is shown in the first `k`. 0 when the groups are shown the same mix, 1 when they
+    have no item in common. With `ref`, of the group farthest from it; without, the largest of all
+    pairs of groups.
 
     Range 0 to 1; ideal 0; lower is better.
 
@@ -155,10 +155,10 @@ def exposure_total_variation() -> pl.Expr:
 def exposure_kl() -> pl.Expr:
     """How far the items that a group of users is shown lie from another's: Kullback-Leibler.
 
-    With p and q the shares of every item among all that the group and the other are shown in the
-    first `k`: the sum over items of p ln(p / q), in nats. Infinite when the group is shown an item
-    that the other is not. With `ref`, of the group farthest from it; without, the largest of all
-    ordered pairs.
+    Formula: ``sum over items of p ln(p / q)``, in nats, with p and q the shares of an item among
+    all that the group and the other are shown in the first `k`. Infinite when the group is shown an
+    item that the other is not. With `ref`, of the group farthest from it; without, the largest of
+    all ordered pairs.
 
     Range 0 to inf; ideal 0; lower is better.
 
@@ -268,9 +268,9 @@ mad = named(
     difference(_mean_score),
     """Compare user groups by the mean score of what is recommended to them.
 
-    The mean is over all recommendations of a group whose score is known (not per user). With `ref`,
-    group less reference, of the group farthest from it, signed; without, the largest less the
-    smallest.
+    Formula: ``mean score(group) - mean score(ref)``, over all recommendations of a group whose
+    score is known (not per user). With `ref`, of the group farthest from it, signed; without, the
+    largest less the smallest.
 
     Range -inf to inf; ideal 0; nearer is better.
 

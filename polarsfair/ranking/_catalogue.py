@@ -54,7 +54,7 @@ def of_catalogue(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric
 def coverage() -> pl.Expr:
     """Share of the catalogue that is shown to somebody.
 
-    coverage = items in the first `k` of any list / items of the catalogue. The catalogue is the
+    Formula: ``items in the first k of any list / items of the catalogue``. The catalogue is the
     items of `items`, else of the recommendations and of `actual` together.
 
     Range 0 to 1; ideal 1; higher is better.
@@ -93,7 +93,7 @@ aggregate_diversity = named(
     coverage,
     """Share of the catalogue that is shown to somebody, by the name that HolisticAI has for it.
 
-    aggregate_diversity = items in the first `k` of any list / items of the catalogue: `coverage`.
+    Formula: ``items in the first k of any list / items of the catalogue``, which is `coverage`.
 
     Range 0 to 1; ideal 1; higher is better.
 
@@ -123,8 +123,8 @@ aggregate_diversity = named(
 def gini() -> pl.Expr:
     """Gini index of the items' exposure: 0 when all are shown alike, 1 when only one is.
 
-    With p the items' shares of all showings in ascending order and I items in the catalogue:
-    gini = sum over j = 1..I of (2 j - I - 1) p_j / (I - 1).
+    Formula, with p the items' shares of all showings in ascending order and I items in the
+    catalogue: ``sum over j = 1..I of (2 j - I - 1) p_j / (I - 1)``.
 
     Range 0 to 1; ideal 0; lower is better.
 
@@ -164,10 +164,10 @@ def gini() -> pl.Expr:
 def exposure_entropy() -> pl.Expr:
     """Entropy of the items' exposure, in nats: the higher, the more evenly items are shown.
 
-    exposure_entropy = - sum over items of p ln p, with p the item's share of all showings in
-    the first `k`.
+    Formula: ``- sum over items of p ln p``, with p the item's share of all showings in the first
+    `k`. At most the logarithm of the number of items.
 
-    Range 0 to inf; higher is better, up to the logarithm of the number of items.
+    Range 0 to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -199,9 +199,9 @@ def exposure_entropy() -> pl.Expr:
 def average_popularity() -> pl.Expr:
     """Mean popularity of the items that a user is shown, averaged over users.
 
-    Per user the mean, over the first `k` of the list, of how popular an item is; then the mean over
-    users who are shown something. Popularity is `popularity`, a column of `items`, else how often
-    the item is shown (in the first `k`, in the slice).
+    Formula: ``mean over users of the mean over their items of the popularity``, of the first `k` of
+    every list and users who are shown something. Popularity is `popularity`, a column of `items`,
+    else how often the item is shown (in the first `k`, in the slice).
 
     Range 0 to inf; a description, no ideal.
 
@@ -234,10 +234,10 @@ def average_popularity() -> pl.Expr:
 def novelty() -> pl.Expr:
     """Mean self-information of the items that a user is shown, in bits, averaged over users.
 
-    As `average_popularity`, of -log2 of the item's share of all popularity: an item that half of
-    all showings are of has 1 bit, a rare one many.
+    Formula: ``mean over users of the mean over their items of -log2(s)``, with s the item's share
+    of all popularity. An item that half of all showings are of has 1 bit, a rare one many.
 
-    Range 0 to inf; higher is better.
+    Range 0 to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -275,11 +275,11 @@ def novelty() -> pl.Expr:
 def long_tail_share(*, head: float = 0.2) -> pl.Expr:
     """Share of what is shown that lies outside the most popular items.
 
-    long_tail_share = showings, in the first `k`, of items that are not among the `head` most
-    popular items of the catalogue / all showings. Popularity is `popularity`, a column of `items`,
-    else how often an item is shown.
+    Formula: ``showings of items outside the head / all showings``, in the first `k`; the head are
+    the most popular items of the catalogue. Popularity is `popularity`, a column of `items`, else
+    how often an item is shown.
 
-    Range 0 to 1; higher is better.
+    Range 0 to 1; no ideal; higher is better.
 
     Parameters
     ----------

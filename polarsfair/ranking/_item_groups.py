@@ -289,10 +289,10 @@ exposure_parity = named(
     difference(_mean_exposure),
     """Compare groups of items by the exposure of an item: difference.
 
-    The exposure of a group is what its places in all lists are worth by `discount` (1 / log2(1 +
-    rank) unless given), over the number of lists and the number of its items in the catalogue: what
-    an item of the group gets of a list, on average. With `ref`, group less reference, of the group
-    farthest from it, signed; without, the largest less the smallest.
+    Formula: ``E(group) - E(ref)``, with ``E = sum of discount(rank) over the group's places in all
+    lists / (lists * items of the group in the catalogue)``: what an item of the group gets of a
+    list, on average; the discount is 1 / log2(1 + rank) unless given. With `ref`, group less
+    reference, of the group farthest from it, signed; without, the largest less the smallest.
 
     Range -inf to inf; ideal 0; nearer is better.
 
@@ -334,7 +334,7 @@ exposure_ratio = named(
     ratio(_mean_exposure),
     """Compare groups of items by the exposure of an item: ratio.
 
-    As `exposure_parity`, with the exposures of two groups divided. With `ref`, group over
+    Formula: ``E(group) / E(ref)``, with E as in `exposure_parity`. With `ref`, group over
     reference, of the group farthest from it by the logarithm; without, the smallest over the
     largest.
 
@@ -367,9 +367,9 @@ exposure_ratio = named(
 def awrf() -> pl.Expr:
     """How near the item groups' shares of the exposure are to a target, weighted by attention.
 
-    awrf = 1 - Jensen-Shannon divergence, in bits, between the groups' shares of the exposure (what
-    their places are worth by `discount`, all lists together) and the target shares. 1 when they are
-    the same, 0 when only groups are shown that the target gives nothing to.
+    Formula: ``1 - Jensen-Shannon divergence``, in bits, between the groups' shares of the exposure
+    (what their places are worth by `discount`, all lists together) and the target shares. 1 when
+    they are the same, 0 when only groups are shown that the target gives nothing to.
 
     Range 0 to 1; ideal 1; higher is better.
 
@@ -418,9 +418,10 @@ def awrf() -> pl.Expr:
 def ndkl() -> pl.Expr:
     """How far the groups of items down to each place lie from a target: normalised, discounted.
 
-    For every place that holds something, the Kullback-Leibler divergence, in nats, of the groups'
-    shares among all that is shown down to it (in all lists together) from the target shares; the
-    mean over the places, weighted by `discount` (1 / log2(1 + rank) unless given).
+    Formula: ``sum over ranks r of discount(r) KL(r) / sum over ranks r of discount(r)``, with KL(r)
+    the Kullback-Leibler divergence, in nats, of the groups' shares among all that is shown down to
+    rank r (in all lists together) from the target shares, over the ranks that hold something. The
+    discount is 1 / log2(1 + rank) unless given.
 
     Range 0 to inf; ideal 0; lower is better.
 

@@ -93,11 +93,12 @@ def over_pairs(
 def ctr() -> pl.Expr:
     """Mean outcome of the recommendations whose outcome is known.
 
-    A pair of user and item that is both recommended (in the first `k`) and in `actual` is a match:
-    ctr = sum of the matches' values / number of matches. The value is `relevance` as it is, or
-    `value`: with clicks of 0 and 1 this is the click-through rate by matching.
+    A pair of user and item that is both recommended (in the first `k`) and in `actual` is a match.
 
-    Range -inf to inf; higher is better; with clicks of 0 and 1 a rate.
+    Formula: ``sum of the matches' values / number of matches``. The value is `relevance` as it is,
+    or `value`: with clicks of 0 and 1 this is the click-through rate by matching.
+
+    Range -inf to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -138,11 +139,11 @@ def ctr() -> pl.Expr:
 def ctr_ips() -> pl.Expr:
     """Mean outcome over all recommendations, estimated by inverse propensity scores.
 
-    ctr_ips = sum over the matches of value / propensity, over the number of recommendations (in the
-    first `k`). A recommendation without a known outcome adds nothing. `propensity` is a column of
-    `actual`; unless given, every item of `actual` is as likely: one over their number.
+    Formula: ``sum over the matches of value / propensity``, over the number of recommendations (in
+    the first `k`). A recommendation without a known outcome adds nothing. `propensity` is a column
+    of `actual`; unless given, every item of `actual` is as likely: one over their number.
 
-    Range -inf to inf; higher is better; with clicks of 0 and 1 a rate.
+    Range -inf to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -186,10 +187,10 @@ def ctr_ips() -> pl.Expr:
 def ctr_snips() -> pl.Expr:
     """Mean outcome of the matches, weighted by one over their propensity.
 
-    ctr_snips = sum of value / propensity, over the sum of 1 / propensity (self-normalised inverse
-    propensity scores). It never leaves the range of the outcomes.
+    Formula: ``sum of value / propensity``, over ``sum of 1 / propensity``, both over the matches
+    (self-normalised inverse propensity scores). It never leaves the range of the outcomes.
 
-    Range -inf to inf; higher is better; with clicks of 0 and 1 a rate.
+    Range -inf to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -223,11 +224,11 @@ def ctr_snips() -> pl.Expr:
 def ctr_dr() -> pl.Expr:
     """Mean outcome over all recommendations, predicted and corrected where it is known.
 
-    ctr_dr = mean over the recommendations of predicted, plus (value - predicted) / propensity where
-    the pair is a match (doubly robust). `predicted` is a column of the recommendations, the score
-    unless given; `propensity` as in `ctr_ips`.
+    Formula: ``mean over the recommendations of predicted``, plus ``(value - predicted) /
+    propensity`` where the pair is a match (doubly robust). `predicted` is a column of the
+    recommendations, the score unless given; `propensity` as in `ctr_ips`.
 
-    Range -inf to inf; higher is better; with clicks of 0 and 1 a rate.
+    Range -inf to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -261,11 +262,11 @@ def ctr_dr() -> pl.Expr:
 def ctr_effective_size() -> pl.Expr:
     """How many equally weighted matches the propensity scores are worth.
 
-    ctr_effective_size = (sum of 1 / propensity)^2 / sum of 1 / propensity^2, over the matches. It
-    is their number when all propensities are equal, and near 1 when a single pair decides the
+    Formula: ``(sum of 1 / propensity)^2 / sum of 1 / propensity^2``, over the matches. It is their
+    number when all propensities are equal, and near 1 when a single pair decides the
     estimate.
 
-    Range 0 to inf; higher is better, up to the number of matches.
+    Range 0 to inf; no ideal; higher is better.
 
     Parameters
     ----------
@@ -300,8 +301,8 @@ def ctr_effective_size() -> pl.Expr:
 def auc() -> pl.Expr:
     """Chance that a clicked match has a higher score than one that was not clicked.
 
-    Pooled over the matches of all users: pairs of a click and a non-click in which the click has
-    the higher score, a half where the scores are equal, over all such pairs. The values must be 0
+    Formula: ``(pairs in which the click scores higher + half the tied pairs) / all pairs``, over
+    all pairs of a click and a non-click among the matches of all users. The values must be 0
     and 1; `score` is needed. Undefined without a click or without a non-click.
 
     Range 0 to 1; ideal 1; higher is better.
@@ -354,9 +355,9 @@ rmse_ratio = named(
     ratio(_rmse),
     """Compare user groups by the root mean squared error of the score.
 
-    The error is the score less the value, over all matches of a group (not per user). With `ref`,
-    group over reference, of the group farthest from it by the logarithm; without, the smallest over
-    the largest.
+    Formula: ``RMSE(group) / RMSE(ref)``, with ``RMSE = sqrt(mean of (score - value)^2)`` over all
+    matches of a group (not per user). With `ref`, of the group farthest from it by the logarithm;
+    without, the smallest over the largest.
 
     Range 0 to inf; ideal 1; nearer is better.
 
@@ -399,9 +400,9 @@ mae_ratio = named(
     ratio(_mae),
     """Compare user groups by the mean absolute error of the score.
 
-    The error is the score less the value, over all matches of a group (not per user). With `ref`,
-    group over reference, of the group farthest from it by the logarithm; without, the smallest over
-    the largest.
+    Formula: ``MAE(group) / MAE(ref)``, with ``MAE = mean of |score - value|`` over all matches of a
+    group (not per user). With `ref`, of the group farthest from it by the logarithm; without, the
+    smallest over the largest.
 
     Range 0 to inf; ideal 1; nearer is better.
 
