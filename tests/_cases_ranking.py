@@ -225,6 +225,16 @@ def _cases() -> list[Case]:
             k=short,
         ),
         case("ties", *tied, by="day", ties=("item", "optimistic", "pessimistic"), k=short),
+        case(
+            "ties of grades",
+            *tied,
+            by="day",
+            only=GRADED,
+            ties=("optimistic", "pessimistic"),
+            gain=("linear", "exponential"),
+            max_grade=(3,),
+            k=short,
+        ),
         case("expected", *tied, by="day", only=LINEAR, ties=("expected",), k=(None, 1, 4)),
         case(
             "expected grades",

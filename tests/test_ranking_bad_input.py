@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError
@@ -43,7 +44,15 @@ def test_several_k_are_at_least_one(metric: pf.Metric) -> None:
         pf.evaluate(RECS, metric, actual=ACTUAL, k=[], **ROLES, **more)
 
 
-@pytest.mark.parametrize("k", [0, -1, 2.5, True, "3", [5, 0]])
+def test_whole_numbers_of_numpy_are_places() -> None:
+    for k in (np.int64(1), np.uint8(1)):
+        assert ranking.ndcg(RECS, ACTUAL, k=k, **ROLES) == ranking.ndcg(RECS, ACTUAL, k=1, **ROLES)
+        assert ranking.coverage(RECS, k=k, **ROLES) == ranking.coverage(RECS, k=1, **ROLES)
+    several = ranking.recall(RECS, ACTUAL, k=[None, *np.arange(1, 3)], **ROLES)
+    assert several["k"].to_list() == [None, 1, 2]
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, np.True_, np.float64(2), "3", [5, 0]])
 def test_k_is_a_number_of_places(k: Any) -> None:
     refused("`k` is the number of places", k=k)
     with pytest.raises(ValueError, match="`k` is the number"):
@@ -80,8 +89,57 @@ def test_gains_refuse_what_they_were_not_counted_with() -> None:
         pf.measure(table, [ranking.ndcg], k=3, gain="linear")
     with pytest.raises(ValueError, match="holds no lines"):
         pf.measure(table, [ranking.ndcg], k=2)
+    with pytest.raises(ValueError, match=r"holds no lines of k=\[2, 3\]"):
+        pf.measure(table, [ranking.ndcg], k=[2, 3], gain="linear")
     known = pf.measure(table, [ranking.ndcg.bind(gain="linear"), ranking.precision], k=2)
     assert known["precision"].item() == ranking.precision(RECS, ACTUAL, k=2, **ROLES)
+
+
+def test_tables_of_gains_are_cut_where_metrics_look() -> None:
+    table = ranking.gains(RECS, ACTUAL, relevance="stars", gain="linear", **ROLES)
+    found = pf.measure(table, ranking.ndcg, gain="linear")["ndcg"].item()
+    alone = ranking.ndcg(RECS, ACTUAL, relevance="stars", gain="linear", **ROLES)
+    assert found == pytest.approx(alone)
+
+
+def test_tables_refuse_several_k_of_which_they_lack_one() -> None:
+    items = pl.DataFrame({"item": [7, 8, 9], "x": [1.0, 2.0, 3.0]})
+    described, liked = {"items": items, "features": "x", **ROLES}, pl.col("stars") > 1
+    for table, metric in (
+        (ranking.matches(RECS, ACTUAL, relevance="stars", k=2, **ROLES), ranking.ctr),
+        (ranking.match_scores(RECS, ACTUAL, value=liked, k=2, **ROLES), ranking.auc),
+        (ranking.exposure(RECS, k=2, **ROLES), ranking.coverage),
+        (ranking.overlaps(RECS, k=2, **ROLES), ranking.inter_list_diversity),
+        (ranking.spreads(RECS, k=2, **described), ranking.intra_list_diversity),
+    ):
+        assert pf.measure(table, metric, k=[2]).columns == ["k", metric.name]
+        with pytest.raises(ValueError, match=r"no lines of k=\[2, 3\]"):
+            pf.measure(table, metric, k=[2, 3])
+
+
+def test_grades_lie_below_the_highest_there_can_be() -> None:
+    for gain in ("linear", "exponential"):
+        how = {"relevance": "stars", "gain": gain, **ROLES}
+        assert 0 < ranking.err(RECS, ACTUAL, max_grade=3, **how) < 1
+        with pytest.raises(ValueError, match="a grade above `max_grade`"):
+            ranking.err(RECS, ACTUAL, max_grade=2, **how)
+        lazy = ranking.err(RECS.lazy(), ACTUAL, max_grade=2, **how)
+        with pytest.raises(InvalidOperationError, match="a grade above `max_grade`"):
+            lazy.collect()
+
+
+GROUPS: list[tuple[Any, str]] = [
+    ([], "`group` is empty"),
+    (["stars", "stars"], "two parts of `group` are called 'stars'"),
+    ({"a": "stars"}, "as a mapping from classes to probabilities is for"),
+    (3, "takes a column, an expression or a list"),
+]
+
+
+@pytest.mark.parametrize(("group", "message"), GROUPS)
+def test_groups_are_columns(group: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        ranking.difference(ranking.ndcg)(RECS, ACTUAL, group=group, **ROLES)
 
 
 def test_order_is_given_once() -> None:
@@ -203,6 +261,16 @@ def test_reports_do_not_name_two_columns_alike() -> None:
         ranking.compare_conventions(RECS, ACTUAL, mixed, **ROLES)
 
 
+def test_support_ignores_roles_and_options_but_no_misspelt_ones() -> None:
+    plain = ranking.support(RECS, ACTUAL, **ROLES)
+    more = {"k": 3, "convention": "ranx", "precision_by": "k", "gain": "linear", "group": "stars"}
+    assert ranking.support(RECS, ACTUAL, **ROLES, **more).equals(plain)
+    with pytest.raises(TypeError, match="did you mean `relevance=`"):
+        ranking.support(RECS, ACTUAL, **ROLES, relevence="stars")
+    with pytest.raises(ColumnNotFoundError, match="did you mean `group='stars'`"):
+        ranking.support(RECS, ACTUAL, **ROLES, group="star")
+
+
 def test_repeats_are_refused_on_request() -> None:
     twice = pl.concat([RECS, RECS.head(1)])
     stopped("a list holds an item more than once", twice, repeats="error", **ROLES)
@@ -259,3 +327,46 @@ def test_empty_frames(k: int | None) -> None:
     assert ranking.ndcg(*days, by="day", k=[1, 2], **ROLES).height == 0
     assert ranking.lists(none, nothing, **ROLES).height == 0
     assert ranking.support(none, nothing, **ROLES).row(0) == (0, 0, 0, 0, 0, 0)
+
+
+def test_frames_without_rows_or_dtypes() -> None:
+    """What `pl.DataFrame({"user": []})` makes has no dtype to differ by."""
+    none = pl.DataFrame({"user": [], "item": [], "score": [], "stars": [], "day": []})
+    days = RECS.with_columns(day=pl.lit("mon")), ACTUAL.with_columns(day=pl.lit("mon"))
+    for k in (3, None):
+        assert ranking.ndcg(none, ACTUAL, k=k, **ROLES) == 0
+        assert str(ranking.ndcg(RECS, none, k=k, **ROLES)) == "nan"
+        assert str(ranking.ndcg(none, none, k=k, **ROLES)) == "nan"
+        assert ranking.ndcg(none, days[1], by="day", k=k, **ROLES).rows() == [("mon", 0.0)]
+        assert str(ranking.ctr(none, ACTUAL, relevance="stars", k=k, **ROLES)) == "nan"
+    assert ranking.support(days[0], none, by="day", **ROLES).row(0)[:2] == ("mon", 2)
+    users = pl.DataFrame({"user": [], "home": []})
+    found = ranking.recall(RECS, ACTUAL, users=users, by="home", k=1, **ROLES)
+    assert found.rows() == [(None, ranking.recall(RECS, ACTUAL, k=1, **ROLES))]
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.String, pl.Binary, pl.Categorical, pl.UInt64, pl.Decimal(9, 0)]
+)
+@pytest.mark.parametrize("plan", ["hits first", "window"])
+def test_ids_are_of_any_plain_dtype(dtype: Any, plan: str) -> None:
+    recs = pl.DataFrame(
+        {"user": [10, 10, 20, 20], "item": [40, 30, 50, 60], "score": [1.0, 1.0, 2.0, 2.0]}
+    )
+    actual = pl.DataFrame({"user": [10, 20, 20], "item": [40, 60, 70]})
+    users = pl.DataFrame({"user": [20, 10], "home": ["a", "b"]})
+    # Categories in another order than their names: of equal scores the lower name comes first.
+    text = [pl.String] if dtype in (pl.Binary, pl.Categorical) else []
+
+    def made(frame: pl.DataFrame) -> pl.DataFrame:
+        for one in (*text, dtype):
+            frame = frame.with_columns(pl.col("^user|item$").cast(one))
+        return frame
+
+    plain, typed = (
+        ranking.mrr(f(recs), f(actual), users=f(users), by="home", k=[1, None], plan=plan, **ROLES)
+        for f in (pl.DataFrame.clone, made)
+    )
+    assert typed.equals(plain)
+    assert plain["mrr"].to_list() == [0.5, 0.0, 0.5, 0.0]
+    assert ranking.coverage(made(recs), k=1, **ROLES) == 2 / 4

@@ -170,3 +170,22 @@ def test_nothing_listed_is_undefined() -> None:
     assert (
         recs.clear().pipe(ranking.inter_list_diversity, by=pl.lit(1).alias("d"), **ROLES).is_empty()
     )
+
+
+def test_features_of_any_size_have_a_direction() -> None:
+    recs = pl.DataFrame({"user": [1, 1], "item": [7, 8]})
+    for size in (1e-200, 1.0, 1e200):
+        items = pl.DataFrame({"item": [7, 8], "x": [size, size], "y": [size, 0.0]})
+        roles = {"items": items, "features": ["x", "y"], "user": "user", "item": "item"}
+        found = recs.pipe(ranking.intra_list_diversity, **roles)
+        assert found == pytest.approx(1 - math.sqrt(0.5))
+
+
+def test_infinite_features_are_refused() -> None:
+    recs = pl.DataFrame({"user": [1, 1], "item": [7, 8]})
+    items = pl.DataFrame({"item": [7, 8, 9], "x": [1.0, 2.0, -math.inf]})
+    roles = {"items": items, "features": "x", "user": "user", "item": "item"}
+    with pytest.raises(ValueError, match="`features` holds an infinite value"):
+        ranking.intra_list_diversity(recs, **roles)
+    with pytest.raises(InvalidOperationError, match="`features` holds an infinite value"):
+        ranking.intra_list_diversity(recs.lazy(), **roles).collect()

@@ -192,6 +192,41 @@ def test_expected_ties_lie_between_the_extremes(metric: pf.Metric) -> None:
     assert low < high or metric.name in ("precision", "recall", "f1")
 
 
+@pytest.mark.parametrize("gain", ["linear", "exponential"])
+def test_expected_ties_of_grades_lie_between_the_extremes(gain: str) -> None:
+    recs, actual = sample(9, ties=True, clean=True)
+    recs = recs.with_columns(pl.col("score").round(0))
+    for k in (1, 3, 7, None):
+        low, mean, high = (
+            ranking.ndcg(recs, actual, k=k, gain=gain, ties=ties, **GRADED)
+            for ties in ("pessimistic", "expected", "optimistic")
+        )
+        assert low < mean < high
+        how = {"k": k, "gain": gain, "max_grade": 3, **GRADED}
+        worst, best = (
+            ranking.err(recs, actual, ties=ties, **how) for ties in ("pessimistic", "optimistic")
+        )
+        assert worst < best
+
+
+def test_ties_of_grades_are_the_best_and_the_worst_of_all_orders() -> None:
+    recs = pl.DataFrame({"user": 1, "item": [1, 2, 3, 4], "score": 1.0})
+    actual = pl.DataFrame({"user": 1, "item": [1, 2, 3], "grade": [1.0, 3.0, 2.0]})
+    how = {"k": 3, "gain": "exponential", "max_grade": 3, "relevance": "grade"}
+    ids = {"user": "user", "item": "item"}
+    for metric in (ranking.ndcg, ranking.err):
+        given = {n: v for n, v in how.items() if n in (*metric.option_names, "relevance")}
+        orders = [
+            metric(recs.with_columns(rank=pl.Series(ranks)), actual, rank="rank", **ids, **given)
+            for ranks in itertools.permutations(range(1, 5))
+        ]
+        low, high = (
+            metric(recs, actual, ties=ties, score="score", **ids, **given)
+            for ties in ("pessimistic", "optimistic")
+        )
+        assert (low, high) == pytest.approx((min(orders), max(orders)))
+
+
 @pytest.mark.parametrize("metric", LINEAR)
 def test_expected_ties_are_the_mean_over_all_orders(metric: pf.Metric) -> None:
     items = [1, 2, 3, 4, 5]
@@ -360,7 +395,7 @@ def test_bound_options_go_with_their_metric() -> None:
     short, whole = ranking.ndcg.bind(k=2).alias("short"), ranking.ndcg.bind(k=None).alias("whole")
     found = pf.evaluate(recs, [short, whole], actual=actual, **GRADED)
     assert found["short"].item() == pytest.approx(ranking.ndcg(recs, actual, k=2, **GRADED))
-    assert found["whole"].item() == pytest.approx(ranking.ndcg(recs, actual, **GRADED))
+    assert found["whole"].item() == pytest.approx(ranking.ndcg(recs, actual, k=None, **GRADED))
     linear = ranking.ndcg.bind(gain="linear").alias("linear")
     both = pf.evaluate(recs, [ranking.precision, linear], actual=actual, k=3, **GRADED)
     assert both["precision"].item() == pytest.approx(ranking.precision(recs, actual, k=3, **GRADED))

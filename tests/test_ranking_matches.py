@@ -237,3 +237,22 @@ def test_one_lazy_frame_makes_the_result_lazy() -> None:
         found = ranking.ctr(recs, actual, **ROLES)
         assert isinstance(found, pl.LazyFrame)
         assert found.collect().item() == eager
+
+
+def test_every_k_has_a_line_though_ranks_skip_it() -> None:
+    recs = pl.DataFrame({"user": [1, 2], "item": [7, 8], "rank": [5, 6], "sex": ["F", "M"]})
+    actual = pl.DataFrame({"user": [1], "item": [7], "click": [1]})
+    roles = {"user": "user", "item": "item", "rank": "rank", "relevance": "click"}
+    found = ranking.ctr(recs, actual, k=[1, 10], **roles)
+    assert found.rows() == [(1, None), (10, 1.0)]
+    groups = pf.by_group(recs, ranking.ctr, actual=actual, group="sex", k=[1, 10], **roles)
+    lines = groups.select("group", "k", "value").rows()
+    assert lines == [("F", 1, None), ("F", 10, 1.0), ("M", 1, None), ("M", 10, None)]
+
+
+def test_no_group_is_made_up_in_slices() -> None:
+    recs = pl.DataFrame({"user": [1], "item": [7], "day": ["mon"], "sex": ["F"]})
+    actual = pl.DataFrame({"user": [1, 1], "item": [7, 7], "click": [1, 1], "day": ["mon", "tue"]})
+    roles = {"user": "user", "item": "item", "relevance": "click", "group": "sex", "by": "day"}
+    groups = pf.by_group(recs, ranking.ctr, actual=actual, **roles)
+    assert groups.select("day", "group").rows() == [("mon", "F"), ("tue", None)]

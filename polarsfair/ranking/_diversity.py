@@ -232,9 +232,14 @@ def _unit_vectors(
             msg = f"`features` holds {named[name]!s}, which is {dtype}: give numeric columns"
             raise TypeError(msg)
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
+    largest = pl.max_horizontal(pl.col(name).abs() for name in named)
     length = pl.sum_horizontal(pl.col(name) ** 2 for name in named).sqrt()
     frame = frame.with_columns(pl.col(*named).cast(pl.Float64).fill_nan(None))
-    frame = frame.with_columns(known.alias("known|"), length.alias("length|"))
+    # Scaled by the largest first, so that no square over- or underflows.
+    frame = frame.with_columns(known.alias("known|"), largest.alias("largest|"))
+    frame = frame.with_columns(
+        (pl.col(name) / pl.col("largest|")).fill_nan(0.0) for name in named
+    ).with_columns(length.alias("length|"))
     return frame.with_columns(
         pl.when(pl.col("length|") > 0).then(pl.col(name) / pl.col("length|")).otherwise(0.0)
         for name in named
@@ -244,7 +249,7 @@ def _unit_vectors(
 def _spreads(
     found: Shown, catalogue: pl.LazyFrame, width: int, ks: Sequence[int | None]
 ) -> pl.LazyFrame:
-    rows = found.rows.join(catalogue.drop("rows|", "length|"), on="item", how="left")
+    rows = found.rows.join(catalogue.drop("rows|", "length|", "largest|"), on="item", how="left")
     names = [*(f"unit|{j}" for j in range(width)), "vectors|"]
     sums: dict[str, pl.Expr] = {}
     for i, k in enumerate(ks):
@@ -264,7 +269,9 @@ def _spreads(
         lists.select(*found.keys, *found.faults, **values), found.keys, [*values, *found.faults]
     )
     table = per_k(wide, [*found.keys, *found.faults], ("value", "users"), ks)
-    table = table.join(bad_items(catalogue), how="cross")
+    infinite = pl.col("largest|").is_infinite().sum().cast(pl.Int64).alias("bad_feature|")
+    faults = pl.concat([bad_items(catalogue), catalogue.select(infinite)], how="horizontal")
+    table = table.join(faults, how="cross")
     return _finished(found, table, ("k",), ("value", "users"))
 
 

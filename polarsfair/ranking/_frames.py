@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._count import Column, gather_group, row_key
-from polarsfair._frames import as_column, as_lazy, check_columns, schema_of, without_nan
+from polarsfair._count import Column, gather_group, group_parts, row_key
+from polarsfair._frames import as_column, as_lazy, check_columns, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,17 +119,21 @@ def resolve(
     given = {ACTUAL: actual, USERS: users}
     frames = {RECS: recs} | {n: as_lazy(one) for n, one in given.items() if one is not None}
     ids = {"user": as_column(user, "user"), "item": as_column(item, "item")}
-    check_ids(frames, ids)
+    ids_of = id_columns(frames, ids)
     keys = key_columns(frames, by, group)
-    listed = _rows(frames[RECS], keys[RECS], ids, _rec_columns(frames[RECS], rec_roles))
-    more = _rec_columns(frames[ACTUAL], actual_roles or {})
-    truth = _rows(frames[ACTUAL], keys[ACTUAL], ids, _grades(frames[ACTUAL], relevance) | more)
+    listed = frames[RECS].select(
+        **keys[RECS], **ids_of[RECS], **_rec_columns(frames[RECS], rec_roles)
+    )
+    more = _rec_columns(frames[ACTUAL], actual_roles or {}) | _grades(frames[ACTUAL], relevance)
+    truth = frames[ACTUAL].select(**keys[ACTUAL], **ids_of[ACTUAL], **more)
     first, *again = read_apart(listed)
     return Inputs(
         recs=first,
         again=tuple(again),
         actual=read_apart(truth)[0],
-        users=_user_rows(frames, keys[USERS], ids["user"]),
+        users=keyed(frames[USERS], "user", ids_of[USERS]["user"], keys[USERS])
+        if keys[USERS]
+        else None,
         both=tuple(name for name in keys[RECS] if name in keys[ACTUAL]),
         of_recs=tuple(name for name in keys[RECS] if name not in keys[ACTUAL]),
         of_actual=tuple(name for name in keys[ACTUAL] if name not in keys[RECS]),
@@ -141,23 +145,40 @@ def resolve(
     )
 
 
-def check_ids(frames: Mapping[str, pl.LazyFrame], ids: Mapping[str, pl.Expr]) -> None:
-    """Check that users and items are there, can be keys, and are of one dtype."""
+def id_columns(
+    frames: Mapping[str, pl.LazyFrame], ids: Mapping[str, pl.Expr]
+) -> dict[str, dict[str, pl.Expr]]:
+    """Check that users and items are there, can be keys, and are of one dtype; give them."""
+    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
     for role, column in ids.items():
-        dtypes = {}
-        for name, frame in frames.items():
-            if name != USERS or role == "user":
-                check_columns(frame, {role: [column]})
-                dtypes[name] = schema_of(frame, {role: column})[role]
-        same_dtype(role, dtypes)
-        row_key(Column(role, column, dtypes[RECS]))
+        owners = [name for name in frames if name != USERS or role == "user"]
+        for name in owners:
+            check_columns(frames[name], {role: [column]})
+        for name, key in _alike(frames, owners, role, role, column).items():
+            found[name][role] = key
+    return found
+
+
+def _alike(
+    frames: Mapping[str, pl.LazyFrame], owners: Sequence[str], role: str, key: str, column: pl.Expr
+) -> dict[str, pl.Expr]:
+    """Give a column of several frames as keys of one dtype.
+
+    In a frame without any known value it has no dtype of its own, and takes that of the others.
+    """
+    dtypes = {owner: schema_of(frames[owner], {key: column})[key] for owner in owners}
+    same_dtype(role, dtypes)
+    dtype = next((one for one in dtypes.values() if one != pl.Null), pl.Null())
+    keys = {owner: row_key(Column(key, column, one)) for owner, one in dtypes.items()}
+    return {o: key.cast(dtype) if dtypes[o] == pl.Null else key for o, key in keys.items()}
 
 
 def same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
     """Raise when a column that frames are joined by has another dtype in one of them."""
-    (first, dtype), *others = dtypes.items()
-    for name, other in others:
-        if other != dtype and pl.Null not in (dtype, other):
+    known = [(name, dtype) for name, dtype in dtypes.items() if dtype != pl.Null]
+    for name, other in known[1:]:
+        first, dtype = known[0]
+        if other != dtype:
             msg = (
                 f"`{role}` is {dtype} in `{first}` and {other} in `{name}`, so nothing would match:"
                 f" cast one of them, such as `{name}.with_columns(pl.col(...).cast(pl.{dtype}))`"
@@ -178,10 +199,8 @@ def key_columns(
     found: dict[str, dict[str, pl.Expr]] = {RECS: {}, ACTUAL: {}, USERS: {}}
     for name, (keyword, column) in wanted.items():
         owners = owners_of(frames, column, keyword)
-        dtypes = {o: schema_of(frames[o], {name: column})[name] for o in owners}
-        same_dtype(caller_name(name), dtypes)
-        for owner in owners:
-            found[owner][name] = row_key(Column(name, column, dtypes[owner]))
+        for owner, key in _alike(frames, owners, caller_name(name), name, column).items():
+            found[owner][name] = key
     return found
 
 
@@ -219,17 +238,9 @@ def group_columns(
     frames: Mapping[str, pl.LazyFrame], group: IntoGroup | None
 ) -> dict[str, pl.Expr]:
     """Split a group into flat parts: one, or one per attribute of an intersection."""
-    if group is None:
-        return {}
-    if not isinstance(group, (str, pl.Expr)):
-        columns = [as_column(part, "group") for part in group]
-        return {column.meta.output_name(): column for column in columns}
-    column = as_column(group, "group")
-    frame = frames[owners_of(frames, column, "group")[0]]
-    dtype = schema_of(frame, {"group": column})["group"]
-    if isinstance(dtype, pl.Struct):
-        return {part.name: column.struct.field(part.name) for part in dtype.fields}
-    return {"group": column}
+    # The parts may be columns of different frames: this one has all of them.
+    every = {n: d for f in reversed(list(frames.values())) for n, d in f.collect_schema().items()}
+    return group_parts(pl.LazyFrame(schema=every), group)
 
 
 def keyed(
@@ -306,18 +317,6 @@ def _grades(actual: pl.LazyFrame, relevance: IntoColumn | None) -> dict[str, pl.
     return {"grade": grade}
 
 
-def _rows(
-    frame: pl.LazyFrame,
-    keys: Mapping[str, pl.Expr],
-    ids: Mapping[str, pl.Expr],
-    columns: Mapping[str, pl.Expr],
-) -> pl.LazyFrame:
-    """Name the columns by their roles."""
-    schema = schema_of(frame, ids)
-    plain = {role: without_nan(column, schema[role]) for role, column in ids.items()}
-    return frame.select(**keys, **plain, **columns)
-
-
 def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
     """Leave out rows without a user or item, in three spellings of the same.
 
@@ -330,9 +329,3 @@ def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyF
         rows.filter((user == user) & item.is_not_null()),
         rows.filter(user.is_not_null() & (item == item)),
     )
-
-
-def _user_rows(
-    frames: Mapping[str, pl.LazyFrame], keys: Mapping[str, pl.Expr], user: pl.Expr
-) -> pl.LazyFrame | None:
-    return keyed(frames[USERS], "user", user, keys) if keys else None

@@ -13,7 +13,7 @@ import polars as pl
 
 from polarsfair._core import Tally
 from polarsfair.ranking._conventions import CHOICES, discounting, setting
-from polarsfair.ranking._lists import check_order, depths, list_inputs, one_of
+from polarsfair.ranking._lists import AT, check_order, depths, list_inputs, one_of
 from polarsfair.ranking._ranks import Plan, Repeats, Ties, ranked_hits, relevant_pairs
 from polarsfair.ranking._units import histogram, truth, units
 
@@ -105,7 +105,7 @@ def _count_gains(
     relevance: IntoColumn | None = None,
     group: IntoGroup | None = None,
     users: IntoFrame | None = None,
-    k: int | Sequence[int | None] | None = None,
+    k: int | Sequence[int | None] | None = AT,
     ties: Ties = "item",
     repeats: Repeats = "once",
     plan: Plan = "hits first",
@@ -131,9 +131,10 @@ def _count_gains(
     rows, by, group, actual, users, user, item, score, rank, relevance, repeats, plan
         As in `ranking.lists`; the relevance is the grade.
     k
-        Cut-offs; None is the whole list.
+        Cut-offs, 10 unless told; None is the whole list.
     ties
-        As in `ranking.lists`; ``"expected"`` is the mean over all orders of equal scores.
+        As in `ranking.lists`, and of relevant items the highest grade first (``"optimistic"``) or
+        last (``"pessimistic"``); ``"expected"`` is the mean over all orders of equal scores.
     gain
         ``"linear"`` (the grade) or ``"exponential"`` (2 to the grade, less 1).
     max_grade
@@ -214,6 +215,8 @@ def _summed(
         hits = hits.with_columns(share=1.0, turn=turn)
     clash = (pl.len().over([*keys, "place"]) > 1).cast(pl.Int64)
     marks = {"clash|": clash} if inputs.ranked else {}
+    if max_grade is not None and any(one.grading is not None for one in found):
+        marks["bad_grade|"] = (pl.col("grade") > max_grade).cast(pl.Int64)
     columns: dict[str, pl.Expr] = {}
     for i, one in enumerate(found):
         columns |= _columns(i, one, keys, max_grade, spread=spread)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -44,10 +45,24 @@ def depths(k: Any) -> list[int | None]:
             msg = "`k` is an empty list: name the places to look at, such as `k=[5, 10]`"
             raise ValueError(msg)
         return found
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+    if k is None:
+        return [None]
+    # NumPy's integers are whole numbers too.
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
         msg = f"`k` is the number of places to look at, a whole number from 1 (or None): got {k!r}"
         raise ValueError(msg)
-    return [k]
+    return [int(k)]
+
+
+def lines_of(k: Any, like: pl.Expr | None = None) -> tuple[pl.Expr, pl.Expr]:
+    """Say which lines of a table are of the cut-offs asked for, and whether one has none.
+
+    `like` says what else the lines have to be.
+    """
+    known = pl.lit(value=True) if like is None else like
+    each = [pl.col("k").eq_missing(pl.lit(one, dtype=pl.Int64)) & known for one in depths(k)]
+    held = pl.all_horizontal(one.any() for one in each)
+    return pl.any_horizontal(each), ~held & (pl.len() > 0)
 
 
 def one_of(name: str, value: Any, choices: Sequence[str]) -> Any:

@@ -270,9 +270,13 @@ def _pair_sums(names: Sequence[str]) -> dict[str, pl.Expr]:
 
 
 def _every_slice(inputs: Inputs, shown: pl.LazyFrame) -> list[pl.LazyFrame]:
-    """Give a line without rows for every slice, so that each has an answer at every k."""
+    """Give a line without rows for every slice and group, so that each has an answer at every k.
+
+    Ranks need not start at 1: without it, a k before the first rank would have none.
+    """
+    groups = shown.select(*inputs.slices, *inputs.parts).unique()
     if not inputs.slices:
-        return []
+        return [groups.with_columns(_FIRST) if inputs.parts else pl.LazyFrame().select(_FIRST)]
     of_truth = [name for name in inputs.slices if name not in inputs.of_recs]
     of_recs = [name for name in inputs.slices if name in inputs.of_recs]
     truth = with_users(inputs, inputs.actual).select(of_truth).unique()
@@ -280,6 +284,8 @@ def _every_slice(inputs: Inputs, shown: pl.LazyFrame) -> list[pl.LazyFrame]:
         models = shown.select(of_recs).unique()
         truth = truth.join(models, how="cross") if of_truth else models
     both = pl.concat([shown.select(inputs.slices), truth.select(inputs.slices)]).unique()
+    if inputs.parts:
+        both = both.join(groups, on=inputs.slices, how="left", nulls_equal=True)
     return [both.with_columns(_FIRST)]
 
 

@@ -13,7 +13,7 @@ from polarsfair._frames import fault
 from polarsfair.ranking._conventions import CHOICES, setting
 from polarsfair.ranking._evidence import N_REC, N_REL, Evidence, K, Masks, Numbers
 from polarsfair.ranking._gains import gains, settings_of
-from polarsfair.ranking._lists import AT, MASKS, MOST, WORD, depths, lists
+from polarsfair.ranking._lists import AT, MASKS, MOST, WORD, depths, lines_of, lists
 from polarsfair.ranking._metric import RankingMetric
 
 if TYPE_CHECKING:
@@ -183,11 +183,9 @@ def numbers(
         for (cell, value), option in zip(wanted.cells().items(), _READ_BY, strict=True)
         if option in read
     }
-    asked = pl.Series(depths(k), dtype=pl.Int64)
-    mine = pl.col("k").is_in(asked.implode(), nulls_equal=True)
-    for cell, value in cells.items():
-        mine &= pl.col(cell).eq_missing(pl.lit(value))
-    missing = fault(~mine.any() & (pl.len() > 0), _not_held(k, cells))
+    alike = (pl.col(cell).eq_missing(pl.lit(value)) for cell, value in cells.items())
+    mine, lacking = lines_of(k, pl.all_horizontal(pl.lit(value=True), *alike))
+    missing = fault(lacking, _not_held(k, cells))
     lines = table.with_columns(users=pl.coalesce(missing, _USERS)).filter(mine)
     lines = _one_setting(lines, [name for name in wanted.cells() if name not in cells])
     many = isinstance(k, (list, tuple, range))

@@ -258,7 +258,10 @@ def ndcg(
     over = setting("ideal_over", ideal_over, convention)
     name = setting("discount", discount, convention)
     if over == PLACES and gain not in (None, "binary"):
-        msg = '`ideal_over="k"` has no meaning for grades: use "n_rel" or "min(k, n_rel)"'
+        msg = (
+            '`ideal_over="k"`, as in `convention="rectools"`, has no meaning for grades: add'
+            ' `ideal_over="min(k, n_rel)"` or "n_rel"'
+        )
         raise ValueError(msg)
     ideal = lists.ideal(_BY[over], name, p, cut=over == CUT)
     return _share(lists.discounted(name, p), ideal)

@@ -80,7 +80,8 @@ def ranked_hits(
     if ties == "item":
         placed = _by_item(inputs, pairs, plan=plan, graded=graded)
     else:
-        placed = _among_equals(_counted(inputs, pairs, graded=graded), inputs, ties)
+        counted = _counted(inputs, pairs, graded=graded)
+        placed = _among_equals(counted, inputs, ties, graded=graded)
     return placed if depth is None else placed.filter(pl.col("place") <= depth)
 
 
@@ -160,8 +161,13 @@ def _beside_hits(
     return placed.rename({"item|": "item", "score|": "score"})
 
 
-def _among_equals(counted: pl.LazyFrame, inputs: Inputs, ties: Ties) -> pl.LazyFrame:
-    """Place hits among equal scores: before, after, or spread over all of them."""
+def _among_equals(
+    counted: pl.LazyFrame, inputs: Inputs, ties: Ties, *, graded: bool
+) -> pl.LazyFrame:
+    """Place hits among equal scores: before, after, or spread over all of them.
+
+    Of hits with grades the highest comes first where the best is assumed, last where the worst is.
+    """
     above, equal = pl.col("above"), pl.col("equal")
     if ties == "expected":
         # Further copies of the hit itself are no rivals of it.
@@ -171,7 +177,9 @@ def _among_equals(counted: pl.LazyFrame, inputs: Inputs, ties: Ties) -> pl.LazyF
         )
         return spread.drop("above", "equal", "own", "score").explode("place")
     tied = [*inputs.keys, "score"]
-    turn = pl.col("item").rank("ordinal").over(tied).cast(pl.Int64)
+    best = pl.col("grade") * (-1.0 if ties == "optimistic" else 1.0)
+    order = pl.struct(best, "item") if graded else pl.col("item")
+    turn = order.rank("ordinal").over(tied).cast(pl.Int64)
     others = equal - pl.len().over(tied).cast(pl.Int64)
     first = above if ties == "optimistic" else above + others
     return counted.with_columns(place=first + turn).drop("above", "equal", "own", "score")

@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._checks import check_names
-from polarsfair._core import Metric, prepare, read_sorted
-from polarsfair._frames import as_column, as_lazy, collect, columns_of, is_lazy
-from polarsfair.ranking._conventions import CONVENTIONS
+from polarsfair._checks import check_keywords, check_names
+from polarsfair._core import ROLES, Metric, prepare, read_sorted
+from polarsfair._frames import (
+    as_column,
+    as_lazy,
+    check_anywhere,
+    collect,
+    columns_of,
+    is_lazy,
+)
+from polarsfair.ranking._conventions import CHOICES, CONVENTIONS
 from polarsfair.ranking._frames import caller_name, resolve
+from polarsfair.ranking._gains import gains
 from polarsfair.ranking._ranks import hits_once, relevant_pairs
 from polarsfair.ranking._units import histogram, units
 
@@ -139,7 +147,11 @@ def support(
     {'users': 3, 'with_relevant': 2, 'with_both': 1, 'only_recommended': 1, 'repeated_hits': 0,
      'repeated_actual': 0}
     """
-    del others
+    options = {*CHOICES, *gains.option_names, "ref"}
+    check_keywords(others, options, gains.roles, "counts of users", ignored=ROLES)
+    if others.get("group") is not None:
+        given = [frame for frame in (recs, actual, users) if frame is not None]
+        check_anywhere(given, {"group": others["group"]})
     inputs = resolve(
         as_lazy(recs),
         columns_of(by),

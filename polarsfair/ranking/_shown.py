@@ -14,7 +14,7 @@ import polars as pl
 from polarsfair._count import group_sum, stopping
 from polarsfair._frames import as_column, as_lazy, check_columns, fault, schema_of
 from polarsfair.ranking._frames import RECS, caller_name, keyed, repeated_key, resolve, same_dtype
-from polarsfair.ranking._lists import depths
+from polarsfair.ranking._lists import lines_of
 from polarsfair.ranking._ranks import without_repeats
 from polarsfair.ranking._units import FAULTS
 
@@ -30,6 +30,7 @@ WORDS: Mapping[str, str] = {
     "bad_user|": FAULTS["bad_user|"],
     "bad_recs|": FAULTS["bad_recs|"],
     "bad_item|": repeated_key("items", "item"),
+    "bad_feature|": "`features` holds an infinite value: make it null to leave the item out",
     "bad_popularity|": (
         "`popularity` holds a value that is not a number of at least 0 (negative, null, NaN):"
         ' fill them, such as `popularity=pl.col("...").fill_null(0)`'
@@ -202,10 +203,8 @@ def lines_at(table: pl.LazyFrame, keys: Sequence[str], k: Any, sums: Sequence[st
     if listed(k) and "k" in keys:
         msg = 'a slice may not be called "k" where `k` is a list: rename it with `.alias("...")`'
         raise ValueError(msg)
-    asked = pl.Series(depths(k), dtype=pl.Int64)
-    mine = pl.col("k").is_in(asked.implode(), nulls_equal=True)
+    mine, lacking = lines_of(k)
     words = f"the table holds no lines of k={k}: count it with that `k`"
-    missing = fault(~mine.any() & (pl.len() > 0), words)
     present = [name for name in sums if name in table.collect_schema()]
-    lines = stopping(table, [missing], present).filter(mine)
+    lines = stopping(table, [fault(lacking, words)], present).filter(mine)
     return lines if listed(k) else lines.drop("k")

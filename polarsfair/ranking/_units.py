@@ -25,6 +25,7 @@ SUMS = ("users", "repeats", "repeated|")
 FAULTS: Mapping[str, str] = {
     "bad_rank|": "`rank` holds a value that is not a whole number from 1: the first place is 1",
     "clash|": "`rank` gives several hits of one user the same place: ranks must differ in a list",
+    "bad_grade|": "`relevance` holds a grade above `max_grade`: give the highest there can be",
     "bad_user|": repeated_key("users", "user"),
     "bad_recs|": 'a list holds an item more than once, and `repeats="error"` refuses that',
     "bad_actual|": 'a user has an item in `actual` twice, and `repeats="error"` refuses that',

@@ -31,6 +31,12 @@ placed AS (
                      WHEN 'optimistic' THEN (NOT relevant)::INT
                      WHEN 'pessimistic' THEN relevant::INT
                  END,
+                 CASE WHEN getvariable('gain') IN ('linear', 'exponential')
+                      THEN CASE getvariable('ties')
+                               WHEN 'optimistic' THEN -grade
+                               WHEN 'pessimistic' THEN grade
+                           END
+                 END,
                  item
     )) AS place
     FROM shown
