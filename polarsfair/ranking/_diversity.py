@@ -335,10 +335,10 @@ def per_list(
 def inter_list_diversity() -> pl.Expr:
     """Mean cosine distance between the lists of two users.
 
-    A list is the 0/1 vector of the items in its first `k`; the distance of two lists is 1 - items
-    in both / root of the product of their lengths. The mean is over all pairs of users, exact, from
-    one sum per item: 1 - (sum over items of s^2 - U) / (U (U - 1)) with U users and s the sum, over
-    the lists that hold the item, of one over the root of their length.
+    Formula: ``mean over pairs of users of 1 - items in both lists / sqrt(length * other length)``,
+    a list being the 0/1 vector of the items in its first `k`. Exact, from one sum per item: 1 -
+    (sum over items of s^2 - U) / (U (U - 1)) with U users and s the sum, over the lists that hold
+    the item, of one over the root of their length.
 
     Range 0 to 1; ideal 1; higher is better.
 
@@ -390,10 +390,10 @@ def inter_list_diversity() -> pl.Expr:
 def intra_list_diversity() -> pl.Expr:
     """Mean cosine distance between two items of a list, averaged over users.
 
-    Per user, over all pairs of different items in the first `k` of the list, 1 - cosine of their
-    `features` (columns of `items`, a frame keyed by `item`); then the mean over users with a pair.
-    Exact, without looking at pairs: 1 - (|sum of the unit vectors|^2 - number of vectors) / (n (n -
-    1)).
+    Formula: ``mean over users of the mean over pairs of items of 1 - cosine``, of the `features`
+    (columns of `items`, a frame keyed by `item`) of different items in the first `k` of the list,
+    over users with a pair. Exact, without looking at pairs: 1 - (|sum of the unit vectors|^2 -
+    number of vectors) / (n (n - 1)).
 
     Range 0 to 2; ideal 2; higher is better.
 

@@ -57,8 +57,8 @@ def precision(
 
     References
     ----------
-    Manning, Raghavan and Schuetze (2008). Introduction to Information Retrieval, chapter 8.
-    Cambridge University Press.
+    Manning, Raghavan, Schütze (2008). Introduction to Information Retrieval, chapter 8. Cambridge
+    University Press.
 
     Examples
     --------
@@ -93,8 +93,8 @@ def recall(
 
     References
     ----------
-    Manning, Raghavan and Schuetze (2008). Introduction to Information Retrieval, chapter 8.
-    Cambridge University Press.
+    Manning, Raghavan, Schütze (2008). Introduction to Information Retrieval, chapter 8. Cambridge
+    University Press.
 
     Examples
     --------
@@ -160,8 +160,8 @@ def hit_rate(lists: Evidence) -> pl.Expr:
 
     References
     ----------
-    Deshpande and Karypis (2004). Item-based top-N recommendation algorithms. ACM Transactions on
-    Information Systems 22(1).
+    Deshpande, Karypis (2004). Item-Based Top-N Recommendation Algorithms. ACM Transactions on
+    Information Systems 22(1), 143-177.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def map(  # noqa: A001 - the name that everybody knows it by
 
     References
     ----------
-    Buckley and Voorhees (2000). Evaluating evaluation measure stability. SIGIR.
+    Buckley, Voorhees (2000). Evaluating Evaluation Measure Stability. SIGIR 2000.
 
     Examples
     --------
@@ -241,9 +241,9 @@ def ndcg(
 
     References
     ----------
-    Jaervelin and Kekaelaeinen (2002). Cumulated gain-based evaluation of IR techniques. ACM
-    Transactions on Information Systems 20(4). McSherry and Najork (2008). Computing information
-    retrieval performance measures efficiently in the presence of tied scores. ECIR.
+    Järvelin, Kekäläinen (2002). Cumulated Gain-Based Evaluation of IR Techniques. ACM Transactions
+    on Information Systems 20(4), 422-446. McSherry, Najork (2008). Computing Information Retrieval
+    Performance Measures Efficiently in the Presence of Tied Scores. ECIR 2008.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def mrr(lists: Evidence) -> pl.Expr:
 
     References
     ----------
-    Voorhees (1999). The TREC-8 question answering track report. TREC-8.
+    Voorhees (1999). The TREC-8 Question Answering Track Report. TREC-8.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def r_precision(lists: Evidence) -> pl.Expr:
 
     References
     ----------
-    Buckley and Voorhees (2000). Evaluating evaluation measure stability. SIGIR.
+    Buckley, Voorhees (2000). Evaluating Evaluation Measure Stability. SIGIR 2000.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def rbp(lists: Evidence, *, p: float = 0.8) -> pl.Expr:
 
     References
     ----------
-    Moffat and Zobel (2008). Rank-biased precision for measurement of retrieval effectiveness. ACM
+    Moffat, Zobel (2008). Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM
     Transactions on Information Systems 27(1).
 
     Examples
@@ -379,8 +379,8 @@ def err(
 
     References
     ----------
-    Chapelle, Metzler, Zhang and Grinspan (2009). Expected reciprocal rank for graded relevance.
-    CIKM.
+    Chapelle, Metzler, Zhang, Grinspan (2009). Expected Reciprocal Rank for Graded Relevance. CIKM
+    2009.
 
     Examples
     --------
