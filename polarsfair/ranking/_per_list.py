@@ -81,6 +81,10 @@ _EXPLAINED: Mapping[str, str] = {
     "10 unless told.",
     "convention": "Whose reading: ``jurity``, ``rectools``, ``ranx``, ``trec``, ``replay``,\n"
     "``recommenders``, ``spark`` or ``lenskit``; a setting of the options below, which win.",
+    "precision_by": "What the hits are divided by:",
+    "recall_by": "What the hits are divided by:",
+    "map_by": "What the sum of the precisions is divided by:",
+    "ideal_over": "How many places the best order has:",
     "gain": "``binary``, ``linear`` or ``exponential``: what a grade is worth.",
     "max_grade": "The highest grade there can be, needed with `gain`.",
     "discount": "``log``: 1 / log2(r + 1); ``late_log``: 1 / max(1, log2 r);\n"
@@ -96,8 +100,8 @@ def _with_parameters(doc: str, names: Sequence[str]) -> str:
     """Explain the options of a metric in its docstring, before the notes."""
     lines = ["Parameters", "----------"]
     for name in names:
-        words = " | ".join(f"``{one}``" for one in CHOICES.get(name, ()))
-        text = _EXPLAINED.get(name, f"What is divided by, or how long the ideal is: {words}.")
+        choices = ", ".join(f"``{one}``" for one in CHOICES.get(name, ()))
+        text = _EXPLAINED[name] + (f"\n{choices}." if _EXPLAINED[name].endswith(":") else "")
         lines += [name, *(f"    {line}" for line in text.split("\n"))]
     listed = "\n".join(lines)
     return inspect.cleandoc(doc).replace("\nNotes\n", f"\n{listed}\n\nNotes\n", 1)
