@@ -1,7 +1,24 @@
 """Fairness, ranking and clustering metrics as lazy Polars expression graphs.
 
 A metric is a formula over a small table: rows are counted once, by a tally, and every metric is
-read off the table. See `evaluate`, `measure` and `catalog`.
+read off the table. Metrics are called with a frame, many of them through `evaluate`; `by_group` has
+a row for every group, `measure` reads stored tables, and `catalog` lists all metrics.
+
+Examples
+--------
+>>> import polars as pl
+>>> import polarsfair as pf
+>>> from polarsfair import clustering, fairness, ranking
+>>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "hired": [0, 1, 1, 1]})
+>>> df.pipe(fairness.stat_parity, group="sex", pred="hired", ref="M")
+-0.5
+>>> shown = pl.DataFrame({"user": [1, 1], "item": [7, 8], "score": [0.9, 0.4]})
+>>> bought = pl.DataFrame({"user": [1], "item": [8]})
+>>> shown.pipe(ranking.mrr, bought, user="user", item="item", score="score", k=2)
+0.5
+>>> points = pl.DataFrame({"c": [1, 1, 2, 2], "kind": ["a", "b", "b", "b"]})
+>>> points.pipe(clustering.purity, cluster="c", label="kind")
+0.75
 """
 
 from __future__ import annotations

@@ -38,6 +38,9 @@ SLICED = [fairness.stat_parity, fairness.disparate_impact, fairness.equal_opport
 BAR = 14
 """Characters of a rate of one."""
 
+WITHOUT_BLOCKS = "#"
+"""What bars are made of where the output has letters alone."""
+
 
 def run(rows: int, directory: Path | None) -> None:
     """Write the lake, count it and print what a person would want to see first."""
@@ -78,6 +81,7 @@ def _rates(rates: pl.DataFrame) -> Table:
     shown.add_column("")
     shown.add_column(f"to {REFERENCE}", justify="right")
     ordered = rates.sort("group", nulls_last=True)
+    block = WITHOUT_BLOCKS if _show.console().options.ascii_only else "█"
     for metric in RATES:
         for i, line in enumerate(ordered.filter(metric=metric.name).rows(named=True)):
             shown.add_row(
@@ -85,7 +89,7 @@ def _rates(rates: pl.DataFrame) -> Table:
                 line["group"] or "unknown",
                 _show.cell(line["n"]),
                 _show.cell(line["value"]),
-                "█" * round(BAR * (line["value"] or 0)),
+                block * round(BAR * (line["value"] or 0)),
                 _show.optional(None if line["group"] == REFERENCE else line["difference"]),
             )
         shown.add_section()

@@ -4,8 +4,9 @@ A thin layer over the Python functions. `polarsfair._request` makes objects of w
 `polarsfair._show` makes tables of what comes out.
 """
 
-import inspect
+import io
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -50,7 +51,11 @@ Pred: TypeAlias = Annotated[
     str | None, typer.Option(help='The decision: a column or an SQL expression, "score > 0.5".')
 ]
 Roles: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--role", help="Any other role: NAME=COLUMN or NAME=SQL.")
+    list[str] | None,
+    typer.Option(
+        "--role",
+        help="Any other role: NAME=COLUMN, NAME=SQL, and actual=LAKE, items=LAKE for frames.",
+    ),
 ]
 By: TypeAlias = Annotated[
     list[str] | None,
@@ -67,11 +72,21 @@ Ref: TypeAlias = Annotated[
 ]
 Options: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--option", help="An option of the metrics: alpha=1, reduce=max."),
+    typer.Option("--option", help="An option of the metrics: k=10, alpha=1, reduce=max."),
 ]
 Out: TypeAlias = Annotated[
     Path | None, typer.Option(help="Write to FILE.parquet, .csv or .json instead.", metavar="FILE")
 ]
+
+EXAMPLES = (
+    "Examples",
+    'polarsfair evaluate lake --metrics stat_parity --group sex --pred "score > 0.5" --ref M',
+    (
+        "polarsfair evaluate recs.parquet --metrics ndcg,map --role actual=clicks.parquet"
+        " --role user=user --role item=item --score score --option k=5,10"
+    ),
+    "polarsfair evaluate points.parquet --metrics silhouette --role cluster=c --role features=x,y",
+)
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     ".parquet": pl.DataFrame.write_parquet,
@@ -93,7 +108,7 @@ def _about(
         typer.echo(context.get_help())
 
 
-@app.command()
+@app.command(epilog="\n\n".join(EXAMPLES))
 def evaluate(
     lake: Lake,
     metrics: Metrics,
@@ -123,7 +138,9 @@ def evaluate(
 @app.command()
 def tally(
     lake: Lake,
-    tally: Annotated[str, typer.Option(help="Which table to make.")] = "fairness.decisions",
+    tally: Annotated[
+        str, typer.Option(help="Which table: `polarsfair metrics NAME` says what a metric reads.")
+    ] = "fairness.decisions",
     group: Group = None,
     pred: Pred = None,
     label: Column = None,
@@ -166,13 +183,18 @@ def measure(
 
 @app.command("metrics")
 def catalogue(
-    name: Annotated[str | None, typer.Argument(help="Explain this one.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Explain this one, or a function: ndcg, fairness.roc.")
+    ] = None,
     out: Out = None,
 ) -> None:
     """List every metric, or explain one."""
     _check_destination(out)
     if name is not None:
-        _show.console().print(inspect.getdoc(_request.metric(name)), markup=False)
+        if out is not None:
+            msg = f"`--out` is for the whole catalogue: leave out {name!r}"
+            raise ValueError(msg)
+        _show.console().print(_request.explanation(name), markup=False)
         return
     _deliver(pf.catalog().lazy(), out, _show.catalogue)
 
@@ -198,6 +220,12 @@ def _check_destination(out: Path | None) -> None:
     if not out.parent.is_dir():
         msg = f"`--out {out}`: there is no directory {str(out.parent)!r}"
         raise FileNotFoundError(msg)
+    if not os.access(out.parent, os.W_OK):
+        msg = f"`--out {out}`: no permission to write in {str(out.parent)!r}"
+        raise PermissionError(msg)
+    if out.is_dir():
+        msg = f"`--out {out}` is a directory: name a file, such as {out / ('values' + out.suffix)}"
+        raise IsADirectoryError(msg)
 
 
 def _deliver(
@@ -216,6 +244,9 @@ def _deliver(
     try:
         WRITERS[out.suffix](frame, unfinished)
         unfinished.replace(out)
+    except OSError as error:
+        msg = f"`--out {out}` cannot be written: {str(error).partition(': ')[0]}"
+        raise OSError(msg) from None
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -229,6 +260,9 @@ def _check_flat(schema: pl.Schema, out: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a bad request ends with exit code 2 and one line."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A group's name may hold letters that a pipe or an old terminal has no code for.
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = app(arguments, standalone_mode=False)
     except (typer.TyperException, ValueError, TypeError, PolarsError, OSError) as error:
@@ -239,6 +273,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _one_line(error: Exception) -> str:
     """Say what is wrong in one line, in our own words where rows raised them."""
-    said = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+    said = str(error)
+    if isinstance(error, typer.TyperException):
+        said = _request.unknown_flag(error.format_message())
     lines = (fault_message(error) or said).strip().splitlines()
     return _request.as_flags(lines[0]) if lines else type(error).__name__

@@ -1,7 +1,10 @@
 """The command line: it gives what the functions give, and says in one line what it cannot do."""
 
 import datetime as dt
+import inspect
 import io
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -128,7 +131,8 @@ def test_out_keeps_the_old_file_when_writing_fails(
     out = tmp_path / "values.json"
     out.write_text("old")
     code, _, err = run("evaluate", lake, "--metrics", "stat_parity", *COLUMNS, "--out", out)
-    assert (code, err) == (2, "polarsfair: no space left on device\n")
+    said = f"polarsfair: `--out {out}` cannot be written: no space left on device\n"
+    assert (code, err) == (2, said)
     assert out.read_text() == "old"
     assert list(tmp_path.iterdir()) == [out]
 
@@ -359,7 +363,54 @@ def test_the_catalogue_fits_a_terminal(
 def test_metrics_explains_one(run: Run) -> None:
     code, out, _ = run("metrics", "fairness.equal_opportunity")
     assert code == 0
+    asked = "roles group, pred, label; also weight; options ref; table fairness.decisions"
+    assert out.startswith(f"fairness.equal_opportunity: {asked}\n")
     assert out.strip().splitlines()[-1].strip() in str(fairness.equal_opportunity.__doc__)
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [
+        ("choose_k", pf.clustering.choose_k),
+        ("fairness.thresholds", fairness.thresholds),
+        ("mitigation", fairness.mitigation),
+        ("ranking.lists", pf.ranking.lists),
+        ("difference", pf.difference),
+    ],
+)
+def test_metrics_explains_what_gives_frames_too(run: Run, name: str, member: object) -> None:
+    doc = inspect.getdoc(member)
+    assert doc
+    assert run("metrics", name) == (0, f"{doc}\n", "")
+
+
+def test_examples_of_the_help_run(
+    run: Run, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").symlink_to(lake)
+    recs = pl.DataFrame({"user": [1, 1], "item": [7, 8], "score": [0.9, 0.4]})
+    recs.write_parquet("recs.parquet")
+    recs.head(1).select("user", "item").write_parquet("clicks.parquet")
+    pl.DataFrame({"c": [1, 2, 2], "x": [0, 4, 5], "y": [0, 4, 4]}).write_parquet("points.parquet")
+    assert "Examples" in run("evaluate", "--help")[1]
+    for example in cli.EXAMPLES[1:]:
+        code, out, err = run(*shlex.split(example)[1:])
+        assert (code, err) == (0, "")
+        assert any(metric in out for metric in ("stat_parity", "ndcg", "silhouette"))
+
+
+def test_output_without_unicode_has_other_letters(lake: Path) -> None:
+    asked = ["evaluate", str(lake), "--metrics", "accuracy", *COLUMNS[2:], "--by", "'é' AS café"]
+    for arguments, seen in [(asked, "caf?"), (["demo", "--rows", "1000"], "| #####")]:
+        done = subprocess.run(
+            [sys.executable, "-m", "polarsfair", *arguments],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONIOENCODING": "ascii", "TMPDIR": str(lake.parent)},
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert seen in done.stdout.decode("ascii")
 
 
 def test_demo_shows_the_disparity(run: Run, tmp_path: Path) -> None:
@@ -437,6 +488,32 @@ BAD = [
     ),
     pytest.param([*STAT_PARITY, "--out", "{empty}/no/values.csv"], "no directory", id="directory"),
     pytest.param([*STAT_PARITY, "--nonsense"], "--nonsense", id="flag"),
+    pytest.param([*STAT_PARITY, "--cluster", "c"], "`--role cluster=COLUMN`", id="role as a flag"),
+    pytest.param([*STAT_PARITY, "--actual", "a"], "`--role actual=LAKE`", id="frame as a flag"),
+    pytest.param([*STAT_PARITY, "--k", "5"], "`--option k=VALUE`", id="option as a flag"),
+    pytest.param(["evaluate", "{lake}", "--metric", "f1"], "--metrics", id="flag that is near"),
+    pytest.param([*EVALUATE, ","], "`--metrics stat_parity`", id="metrics without a name"),
+    pytest.param([*EVALUATE, "f1"], "write fairness.f1 or ranking.f1", id="two families"),
+    pytest.param([*EVALUATE, "accuracy,accuracy"], "two columns of one name", id="metric twice"),
+    pytest.param([*EVALUATE, "diff(accuracy)"], "there are difference, ratio", id="combinator"),
+    pytest.param([*EVALUATE, "sensitivity"], "see fairness.true_positive_rate", id="other name"),
+    pytest.param(
+        [*EVALUATE, "silhouette", "--role", "cluster=sex"],
+        "`--role features=COLUMN`",
+        id="role without a flag",
+    ),
+    pytest.param(
+        [*EVALUATE, "ndcg", "--role", "user=sex", "--role", "item=age"],
+        "`--role actual=LAKE`",
+        id="frame",
+    ),
+    pytest.param(
+        [*EVALUATE, "fairness.auc", "--score", "score + 1", "--label", "repaid"],
+        "`--option bins=None`",
+        id="what an option should be",
+    ),
+    pytest.param(["metrics", "f1", "--out", "{empty}/f1.json"], "leave out 'f1'", id="out of one"),
+    pytest.param(["tally", "{lake}", "--tally", "lists"], "'ranking.lists'?", id="family of tally"),
     pytest.param(["tally", "{lake}", "--tally", "decisions"], "fairness.decisions", id="tally"),
     pytest.param(
         ["tally", "{lake}", "--group", "sex,age", "--out", "{empty}/t.csv"],
@@ -461,6 +538,49 @@ def test_bad_requests_end_with_2_and_one_line(
     assert err.startswith("polarsfair: ")
     assert err.count("\n") == 1
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("python", "flags"),
+    [
+        ('`rank="<column>"` or `score="<column>"`', "`--role rank=COLUMN` or `--score COLUMN`"),
+        ("`relevance='liked'`", "`--role relevance=liked`"),
+        ('`relevance=pl.col("r") == "yes"`', "`--role \"relevance=r = 'yes'\"`"),
+        (
+            '`items=<frame>, item_group="<column>"`',
+            "`--role items=LAKE` and `--role item_group=COLUMN`",
+        ),
+        ('`features=["x", "y"]`', "`--role features=x,y`"),
+        ("`k=[5, 10]`", '`--option "k=[5, 10]"`'),
+        ('`metric="sqeuclidean"`', "`--option metric=sqeuclidean`"),
+        ('`key="id"`', '`key="id"`'),
+        ("`--out values.csv`", "`--out values.csv`"),
+        (
+            "`ranking.lists(frame, actual=...)`",
+            "`polarsfair tally LAKE --tally ranking.lists --role actual=LAKE --out FILE`",
+        ),
+    ],
+)
+def test_python_of_messages_becomes_flags(python: str, flags: str) -> None:
+    assert _request.as_flags(f"add {python}, please") == f"add {flags}, please"
+
+
+def test_out_names_a_file(run: Run, lake: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table.parquet"
+    out.mkdir()
+    code, _, err = run("tally", lake, "--group", "sex", "--out", out)
+    assert (code, list(out.iterdir())) == (2, [])
+    assert f"such as {out / 'values.parquet'}" in err
+
+
+def test_files_of_two_kinds_are_said_without_python(run: Run, tmp_path: Path) -> None:
+    for dtype in (pl.Int8, pl.Int16):
+        pl.DataFrame({"y": [0, 1]}, schema={"y": dtype}).write_parquet(
+            tmp_path / f"{dtype}.parquet"
+        )
+    code, _, err = run("evaluate", tmp_path, "--metrics", "base_rate", "--label", "y")
+    assert code == 2
+    assert err.endswith(": the files of a lake have one type a column\n")
 
 
 def test_a_process_of_its_own(lake: Path) -> None:

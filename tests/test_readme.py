@@ -20,17 +20,28 @@ def test_python_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.Monk
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict[str, Any] = {}
     exec("\n".join(blocks), names)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     assert len(list(tmp_path.glob("tables/*.parquet"))) == 2
     values = names["values"].collect()
     assert values.columns == ["day", "stat_parity", "equal_opportunity"]
 
 
+def test_numbers_in_comments_are_what_the_lines_give() -> None:
+    notebook = README.split("## On a lake")[0]
+    names: dict[str, Any] = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", notebook, re.DOTALL)), names)
+    lines = re.findall(r"^(\w+\.pipe\(.*\))  # (-?\d\.\d+)\.\.\.", notebook, re.MULTILINE)
+    assert len(lines) == 5
+    for line, number in lines:
+        assert str(eval(line, names)).startswith(number)
+
+
 def test_shell_lines_of_the_lake_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```sh\n(polarsfair .*?)```", README, re.DOTALL)
-    demo, evaluate = block.replace("\\\n", " ").strip().splitlines()
-    for command in (f"{demo} --rows 2000", evaluate):
+    blocks = re.findall(r"```sh\n(polarsfair .*?)```", README, re.DOTALL)
+    commands = "".join(blocks).replace("\\\n", " ").strip().splitlines()
+    assert len(commands) == 4
+    for command in (f"{commands[0]} --rows 2000", *commands[1:]):
         words = [word.strip('"') for word in re.findall(r'".*?"|\S+', command)]
         with pytest.raises(SystemExit, match="0"):
             cli.main(words[1:])

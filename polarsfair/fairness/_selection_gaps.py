@@ -26,7 +26,8 @@ stat_parity = named(
     difference(selection_rate),
     """Difference of selection rates.
 
-    Also called demographic parity or mean difference: the groups should be selected equally often.
+    Also called statistical parity, demographic parity or mean difference: the groups should be
+    selected equally often.
 
     Formula, with SR the `selection_rate`::
 
