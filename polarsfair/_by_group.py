@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from polarsfair._checks import check_class
-from polarsfair._compare import REFERENCE, with_reference
+from polarsfair._compare import REFERENCE, check_rate, with_reference
 from polarsfair._core import Metric, inner_names, prepare, read
 from polarsfair._formula import clean, quotient
 from polarsfair._frames import collect, is_lazy
-from polarsfair._reference import GROUP, Everyone, check_reference, stop_unless_found
+from polarsfair._reference import GROUP, Everyone, check_counted, check_reference, stop_unless_found
 
 if TYPE_CHECKING:
     from polarsfair._frames import EagerFrame, IntoFrame, IntoGroup, IntoSlices
@@ -98,7 +98,9 @@ def by_group(
     inner = inner_names(request.slices)
     table, slices = request.table.rename(inner), list(inner.values())
     keys = [*slices, *request.metrics[0].result_keys()]
-    dtype = table.collect_schema()[GROUP]
+    schema = table.collect_schema()
+    check_counted(request.metrics[0], schema)
+    dtype = schema[GROUP]
     if ref is not None and not isinstance(ref, Everyone):
         check_reference(ref, dtype)
         table = stop_unless_found(table, ref)
@@ -122,9 +124,7 @@ def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
         if names.count(metric.name) > 1:
             msg = f'two columns would be called {metric.name!r}: rename one with `.alias("...")`'
             raise ValueError(msg)
-        if metric.bases or GROUP in metric.result_keys():
-            msg = f"`{metric.name}` compares groups already: give `by_group` rates, such as `f1`"
-            raise ValueError(msg)
+        check_rate(metric, "by_group")
     for name in slices:
         if name in _COLUMNS:
             msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'

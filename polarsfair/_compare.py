@@ -227,9 +227,7 @@ def _over_groups(
     if not isinstance(rate, Metric):
         msg = f"`{what}` takes a metric, such as `{what}(fairness.f1)`, got {rate!r}"
         raise TypeError(msg)
-    if rate.bases or GROUP in rate.keys:
-        msg = f"`{rate.name}` compares groups already: give `{what}` a rate, such as `f1`"
-        raise ValueError(msg)
+    check_rate(rate, what)
     return replace(
         rate,
         name=f"{rate.name}_{what}",
@@ -246,6 +244,13 @@ def _over_groups(
         ),
         doc=f"{what.replace('_', ' ').capitalize()} of `{rate.name}` between groups.",
     )
+
+
+def check_rate(metric: Metric, what: str) -> None:
+    """Raise for a metric that is no rate of one group, to be compared with another's."""
+    if GROUP in metric.roles:
+        msg = f"`{metric.name}` compares groups already: give `{what}` a rate, such as `f1`"
+        raise ValueError(msg)
 
 
 def column_of(base: Metric) -> str:

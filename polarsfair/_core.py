@@ -25,6 +25,7 @@ from polarsfair._checks import (
     check_table,
     slice_names,
 )
+from polarsfair._count import large_squares_fault
 from polarsfair._frames import (
     EagerFrame,
     IntoFrame,
@@ -348,8 +349,9 @@ class Metric:
         return replace(self, name=name, sisters=sisters, origin=(_aliased, (self, name)))
 
     def resolve(self, options: Mapping[str, Any]) -> Metric:
-        """Bind those of the call's options that the metric takes and has not fixed."""
-        free = {k: v for k, v in _taken(self, options).items() if k not in self.options}
+        """Bind those of the call's options that the metric, or what it compares, has not fixed."""
+        fixed = self.fixed()
+        free = {k: v for k, v in _taken(self, options).items() if k not in fixed}
         return self.bind(**free) if free else self
 
     def option(self, name: str) -> Any:
@@ -642,7 +644,13 @@ def merge(
     wide = cs.by_name(*sums) & cs.integer()
     named = tally.fill(table).select(*by, *cells, *sums).with_columns(wide.cast(pl.Int64))
     keys = [column.meta.output_name() for column in by] + cells
+    # Squares of weights are the first sums to pass 64 bits.
+    whole = named.collect_schema().get("w2") == pl.Int64
+    named = named.with_columns(pl.col("w2").cast(pl.Int128)) if whole else named
     merged = named.group_by(keys).agg(**sums) if keys else named.select(**sums)
+    if whole:
+        stop = large_squares_fault('`table.with_columns(pl.col("w2").cast(pl.Float64))` holds more')
+        merged = merged.with_columns(pl.coalesce(stop, "w2").cast(pl.Int64).alias("w2"))
     return merged.cache()
 
 
@@ -691,7 +699,11 @@ def _aggregate(lines: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[st
         m.name: m.formula(*m.bases, **_taken_by(m.formula, m)).cast(pl.Float64)
         for m in members
     }
-    return lines.group_by(keys).agg(**values) if keys else lines.select(**values)
+    found = lines.group_by(keys).agg(**values) if keys else lines.select(**values)
+    # Negative zero, such as an entropy's, would make a quotient by it infinite on the wrong side.
+    return found.with_columns(
+        pl.when(pl.col(name) == 0).then(0.0).otherwise(name).alias(name) for name in values
+    )
 
 
 def _taken_by(function: Callable[..., object], metric: Metric) -> dict[str, Any]:

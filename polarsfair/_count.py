@@ -215,6 +215,8 @@ def row_key(column: Column) -> pl.Expr:
             " give a plain column or expression"
         )
         raise TypeError(msg)
+    if isinstance(column.dtype, pl.List) and column.dtype.inner.is_float():
+        return column.expression.list.eval(pl.element().fill_nan(None))
     return without_nan(column.expression, column.dtype)
 
 
@@ -272,19 +274,25 @@ def weight_columns(column: Column) -> dict[str, pl.Expr]:
     # An integer beyond 64 bits becomes null, which is bad as well.
     weight = column.expression.cast(pl.Int64 if whole else pl.Float64, strict=False)
     good = (weight >= 0) if whole else (weight >= 0) & weight.is_finite()
-    square = weight.cast(pl.Int128) * weight if whole else weight * weight
+    # The square of a weight that is cut here passes 64 bits, for which `weight_fault` stops; sums
+    # of such squares stay within 128 bits, whose wrapping could hide it.
+    cut = weight.clip(upper_bound=2**32).cast(pl.Int128) if whole else weight
+    square = cut * cut
     return {"w": weight, "w2": square, "bad": (~good).fill_null(value=True).cast(pl.Int64)}
 
 
 def weight_fault(column: Column) -> pl.Expr:
     """Stop where a weight is no number of at least 0, or its squares pass 64 bits."""
-    large = (
-        "the squares of the integer weights add up to more than 64 bits hold: give"
-        f" `weight={column.text}.cast(pl.Float64)`"
-    )
-    beyond = pl.col("w2").cast(pl.Float64) > float(2**63 - 2**10)
-    faults = [fault(beyond, large)] if column.dtype.is_integer() else []
+    write = f"give `weight={column.text}.cast(pl.Float64)`"
+    faults = [large_squares_fault(write)] if column.dtype.is_integer() else []
     return pl.coalesce(bad_weight_fault(column), *faults)
+
+
+def large_squares_fault(write: str) -> pl.Expr:
+    """Stop where sums of whole squares, made in 128 bits, pass 64; `write` says what to type."""
+    beyond = pl.col("w2").cast(pl.Float64) > float(2**63 - 2**10)
+    large = "the squares of the integer weights add up to more than 64 bits hold"
+    return fault(beyond, f"{large}: {write}")
 
 
 def bad_weight_fault(column: Column) -> pl.Expr:

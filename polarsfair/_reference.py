@@ -89,8 +89,20 @@ def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
     return column == (pl.lit(value).dt.convert_time_zone(zone) if zone else pl.lit(value))
 
 
+def check_counted(metric: Metric, schema: pl.Schema) -> None:
+    """Raise where a table knows no groups to compare."""
+    if GROUP not in schema:
+        msg = (
+            f"`{metric.name}` cannot be read by group, since tables of `{metric.tally.name}` are"
+            ' not counted so: ask for every group\'s value as a slice, `by="<column>"`'
+        )
+        raise ValueError(msg)
+
+
 def check_ref(metric: Metric, schema: pl.Schema) -> None:
     """Raise when the metric's reference cannot be a value of the group column."""
+    if metric.bases:
+        check_counted(metric, schema)
     ref = metric.options.get("ref")
     if ref is not None and not isinstance(ref, Everyone) and GROUP in schema:
         check_reference(ref, schema[GROUP])

@@ -62,7 +62,7 @@ def spread(
     chances = [f"|p{i}" for i in range(classes)]
     weight = pl.col("w" if "w" in sums else "n").cast(pl.Float64)
     own = {name: pl.col(name) for name in sums} | {"w": weight}
-    own["w2"] = own["w2"].cast(pl.Float64) if "w2" in sums else weight
+    own["w2"] = weight * weight if "w2" in sums else weight
     parts = {
         f"{name}{chance}": _part(name, value, pl.col(chance))
         for name, value in own.items()

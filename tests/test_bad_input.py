@@ -14,7 +14,7 @@ import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError, SchemaError
 
 import polarsfair as pf
-from polarsfair import fairness
+from polarsfair import clustering, fairness
 
 Make = Callable[[pl.DataFrame], pl.DataFrame | pl.LazyFrame]
 BOTH = pytest.mark.parametrize(
@@ -440,6 +440,24 @@ def test_only_rates_can_be_compared(combine: Any) -> None:
         combine(fairness.stat_parity)
     with pytest.raises(ValueError, match=r"group"):  # it has a line per group already
         combine(fairness.frequency_by_class)
+    for metric in (fairness.abroca, fairness.multiclass_stat_parity, fairness.theil_between):
+        with pytest.raises(ValueError, match=r"compares groups already"):
+            combine(metric)
+    features = {"cluster": "race", "features": "importance", "group": "sex", "pred": "hired"}
+    for metric in (clustering.dunn, fairness.consistency):
+        with pytest.raises(ValueError, match=r"cannot be read by group.*by="):
+            combine(metric)(ROWS.lazy(), **features)
+    spread = combine(clustering.davies_bouldin).bind(dispersion="mean")
+    with pytest.raises(ValueError, match=r"cannot be read by group.*by="):
+        spread(ROWS.lazy(), **features)
+
+
+@pytest.mark.parametrize("metric", [fairness.stat_parity, fairness.theil_within, fairness.label_kl])
+def test_by_group_takes_rates(metric: pf.Metric) -> None:
+    with pytest.raises(ValueError, match=r"compares groups already"):
+        pf.by_group(ROWS, metric, **ROLES)
+    with pytest.raises(ValueError, match=r"cannot be read by group.*by="):
+        pf.by_group(ROWS, fairness.consistency, **ROLES, features="importance")
 
 
 # frames and tables

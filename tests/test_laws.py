@@ -238,12 +238,36 @@ def test_an_empty_frame_has_no_value(name: str) -> None:
         assert math.isnan(metrics[0](rows, **roles))
 
 
+def rates_of(name: str) -> list[pf.Metric]:
+    """List the metrics of a set that groups can be compared by."""
+    counted = "group" in sample_of(name).roles and "group" in ASKED[name][0].tally.cells
+    return [metric for metric in ASKED[name] if counted and "group" not in metric.roles]
+
+
+@pytest.mark.parametrize("name", [name for name in ASKED if rates_of(name)])
+@few
+@given(data=st.data())
+def test_every_rate_can_be_compared_in_every_way(name: str, data: st.DataObject) -> None:
+    rows, roles = draw(data, name)
+    ways = (pf.difference, pf.ratio, pf.group_min, pf.group_max)
+    compared = [way(rate) for way in ways for rate in rates_of(name)]
+    for ref in (None, pf.OVERALL, pf.REST) if sample_of(name).refs else (None,):
+        lazy = pf.evaluate(rows.lazy(), compared, **roles, by="d", ref=ref)
+        found = lazy.collect()
+        assert found.schema == lazy.collect_schema()
+        for metric in compared:
+            low, high = metric.bounds
+            column = found[metric.name].drop_nulls()
+            assert not column.is_nan().any(), metric
+            assert column.is_between(low - 1e-9, high + 1e-9).all(), (metric, column.to_list())
+
+
 @pytest.mark.parametrize("metric", pf.metrics(), ids=lambda m: f"{m.family}.{m.name}")
 def test_metrics_are_pickled_by_reference(metric: pf.Metric) -> None:
     assert pickle.loads(pickle.dumps(metric)) is metric
     renamed = pickle.loads(pickle.dumps(metric.alias("other")))
     assert (renamed.name, renamed.formula) == ("other", metric.formula)
-    if not metric.bases and "group" not in metric.keys:
+    if "group" not in metric.roles and "group" in metric.tally.cells:
         combined = pickle.loads(pickle.dumps(pf.difference(metric)))
         assert combined.name == f"{metric.name}_difference"
         assert combined.bases[0] is metric

@@ -5,9 +5,11 @@ import sys
 
 import polars as pl
 import pytest
+from polars.exceptions import InvalidOperationError
 
 import polarsfair as pf
 from polarsfair import fairness
+from polarsfair._core import merge
 
 HUGE = 4_000_000_000
 
@@ -61,6 +63,30 @@ def test_squares_beyond_64_bits_are_refused_not_wrapped() -> None:
         fairness.decisions(rows, group="g", pred="p", weight="w")
     floats = fairness.decisions(rows, group="g", pred="p", weight=pl.col("w").cast(pl.Float64))
     assert floats["w2"].item() == 9 * 2.0**60
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 16])
+def test_weights_whose_squares_pass_even_128_bits(count: int) -> None:
+    for weight in (2**62, 2**63 - 1):
+        rows = pl.DataFrame({"g": ["a"] * count, "p": [1] * count, "w": [weight] * count})
+        with pytest.raises(ValueError, match=r"more than 64 bits"):
+            fairness.decisions(rows, group="g", pred="p", weight="w")
+        roles = {"group": {"a": pl.lit(0.5), "b": pl.lit(0.5)}, "pred": "p", "weight": "w"}
+        uncertain = fairness.decisions(rows, **roles)
+        assert uncertain["w2"].to_list() == pytest.approx([count * (weight / 2.0) ** 2] * 2)
+
+
+def test_squares_of_stored_tables_do_not_wrap() -> None:
+    day = table().with_columns(w=pl.lit(3 * 10**9), w2=pl.lit(9 * 10**18))
+    merged = merge(pl.concat([day, day]).lazy(), fairness.decisions, [], day.columns)
+    with pytest.raises(InvalidOperationError, match=r"more than 64 bits.*pl\.Float64"):
+        merged.collect()
+    once = merge(day.lazy(), fairness.decisions, [], day.columns).collect()
+    assert once.schema["w2"] == pl.Int64
+    assert once["w2"].to_list() == [9 * 10**18] * 4
+    floats = pl.concat([day, day]).with_columns(pl.col("w2").cast(pl.Float64))
+    summed = merge(floats.lazy(), fairness.decisions, [], day.columns).collect()
+    assert summed["w2"].to_list() == [18.0 * 10**18] * 4
 
 
 def test_importing_loads_polars_alone() -> None:

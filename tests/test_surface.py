@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 import polarsfair.namespace
-from polarsfair import _request, fairness
+from polarsfair import _request, fairness, ranking
 
 ROWS = pl.DataFrame(
     {
@@ -300,6 +300,43 @@ def test_tables_of_lists_add_up_with_and_without_weights() -> None:
     alone = fairness.classes(ROWS[:3], **(ROLES | {"pred": pl.concat_list("hired")}))
     expected = fairness.frequency_by_class(ROWS, **ROLES)
     assert_frame_equal(pf.measure([alone, plain], fairness.frequency_by_class), expected)
+
+
+def test_nan_in_a_list_is_no_class() -> None:
+    rows = pl.DataFrame({"g": ["a", "b", "b"], "p": [[1.0, math.nan], [1.0], [math.nan]]})
+    found = fairness.frequency_by_class(rows, group="g", pred="p")
+    assert found.rows() == [("a", 1.0, 1.0), ("b", 1.0, 0.5)]
+
+
+def test_indices_of_an_order_beyond_floats_are_undefined_not_nan() -> None:
+    rows = ROWS.with_columns(hired=1, fit=0)
+    for roles in (ROLES, {"group": "sex", "score": "hired", "label": "fit"}):
+        found = pf.evaluate(rows, [fairness.generalized_entropy], **roles, alpha=3000)
+        assert found.item() is None
+
+
+def test_zero_has_no_sign() -> None:
+    rows = pl.DataFrame({"user": [1, 1, 2], "item": ["x", "y", "x"], "rank": [1, 2, 1]})
+    roles = {"user": "user", "item": "item", "rank": "rank"}
+    none = ranking.exposure_entropy(rows.filter(user=2), **roles)
+    assert (none, math.copysign(1, none)) == (0, 1)
+    compared = pf.ratio(ranking.exposure_entropy)
+    assert compared(rows, **roles, group="user", ref=2) == math.inf
+
+
+def test_what_is_bound_wins_inside_comparisons_too() -> None:
+    theils = [pf.difference(fairness.theil), pf.group_max(fairness.theil)]
+    spread = pf.ratio(fairness.coefficient_of_variation)
+    bound = pf.difference(fairness.generalized_entropy.bind(alpha=1))
+    asked = [*theils, spread, bound]
+    rows = ROWS.with_columns(fit=pl.Series([1, 1, 0, 0, 1, 0, 0]))
+    for roles in (ROLES, {"group": "sex", "score": "hired", "label": "fit"}):
+        plain = [metric(rows, **roles) for metric in asked]
+        free = pf.difference(fairness.generalized_entropy).alias("free")
+        mixed = pf.evaluate(rows, [*asked, free], **roles, alpha=3)
+        assert mixed.row(0)[:-1] == pytest.approx(plain)
+        assert mixed["free"].item() == free.bind(alpha=3)(rows, **roles)
+        assert mixed["free"].item() != pytest.approx(plain[0])
 
 
 def test_every_tally_is_offered_by_name() -> None:
