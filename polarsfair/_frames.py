@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import polars as pl
@@ -49,9 +50,12 @@ def as_lazy(frame: IntoFrame) -> pl.LazyFrame:
         return frame.lazy()
     if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
         return pl.DataFrame(frame).lazy()
+    read = (
+        f", a file with `pl.scan_parquet({str(frame)!r})`" if isinstance(frame, (str, Path)) else ""
+    )
     msg = (
         f"expected a Polars frame or one with the Arrow C stream interface (pandas, pyarrow,"
-        f" DuckDB), got {type(frame).__name__}: wrap the data in `pl.DataFrame(...)`"
+        f" DuckDB), got {type(frame).__name__}: wrap the data in `pl.DataFrame(...)`{read}"
     )
     raise TypeError(msg)
 
@@ -109,8 +113,19 @@ def as_column(into: object, role: str) -> pl.Expr:
     if isinstance(into, pl.Expr):
         _check_single(into, role)
         return into
-    msg = f"`{role}` takes a column name or a `pl.Expr`, got {type(into).__name__}: {into!r}"
+    got = f"got {type(into).__name__}: {_told(into, role)}"
+    msg = f"`{role}` takes a column name or a `pl.Expr`, {got}"
     raise TypeError(msg)
+
+
+def _told(into: object, role: str) -> str:
+    """Say what to do with values that were given for a column, and show anything else."""
+    if isinstance(into, (Sequence, pl.Series)) or hasattr(into, "__array__"):
+        return (
+            f'values belong into the frame, `frame.with_columns(pl.Series("{role}", ...))`,'
+            f' and a comparison is written `{role}=pl.col("...") > 0.5`'
+        )
+    return repr(into)
 
 
 def _check_single(expression: pl.Expr, role: str) -> None:

@@ -7,6 +7,7 @@ a `ValueError` at the call for eager frames and stops `collect` of lazy ones wit
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -110,6 +111,23 @@ def test_missing_role_of_one_metric_among_several(make: Make) -> None:
 def test_a_role_is_a_name_or_an_expression(make: Make) -> None:
     with pytest.raises(TypeError, match=r"`pred` takes a column name or a `pl.Expr`"):
         fairness.selection_rate(make(ROWS), pred=1)
+
+
+@pytest.mark.parametrize(
+    "values", [ROWS["hired"], ROWS["hired"].to_list(), ROWS["hired"].to_numpy()]
+)
+def test_values_for_a_column_are_told_where_they_belong(values: object) -> None:
+    with pytest.raises(
+        TypeError, match=r'`frame.with_columns\(pl.Series\("pred", ...\)\)`'
+    ) as told:
+        fairness.stat_parity(ROWS, group="sex", pred=values)
+    assert "\n" not in str(told.value)  # not the values themselves, which may be millions
+
+
+@pytest.mark.parametrize("path", ["day.parquet", Path("day.parquet")])
+def test_a_path_is_to_be_scanned(path: Any) -> None:
+    with pytest.raises(TypeError, match=r"a file with `pl.scan_parquet\('day.parquet'\)`"):
+        fairness.stat_parity(path, group="sex", pred="hired")
 
 
 @BOTH
