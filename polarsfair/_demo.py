@@ -103,7 +103,7 @@ def _next_steps(where: Path) -> str:
     lake = shlex.quote(str(where))
     columns = "--group sex --pred approved --label repaid"
     return f"""
-Try next:
+Try next (the last one lists what there is for rankings and clusterings too):
   {program} evaluate {lake} --metrics stat_parity,equal_opportunity {columns} --ref M --by day
   {program} evaluate {lake} --metrics stat_parity --group sex,age --pred "score > 0.6"
   {program} tally {lake} {columns} --by day,country --out table.parquet
