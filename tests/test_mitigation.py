@@ -428,7 +428,7 @@ def test_dates_draw_as_their_numbers(fair: Mitigation) -> None:
     assert plain.equals(fair.transform(PEOPLE, key=pl.col("id").cast(pl.Date))["fair_pred"])
 
 
-@pytest.mark.parametrize("dtype", [pl.Boolean, pl.Int64, pl.UInt8, pl.Float64])
+@pytest.mark.parametrize("dtype", [pl.Boolean, pl.Int64, pl.UInt8, pl.Float64, pl.Decimal(3, 1)])
 def test_decisions_keep_their_dtype_and_unknown_ones_stay_so(dtype: Any, fair: Mitigation) -> None:
     plain = fair.transform(PEOPLE, key="id")["fair_pred"]
     frame = PEOPLE.with_columns(p=pl.when(pl.col("id") != 4).then("p").cast(dtype))

@@ -92,6 +92,35 @@ def test_moments_hold_far_from_zero() -> None:
     assert merged == pytest.approx(whole, rel=1e-6)
 
 
+def test_infinite_predictions_are_infinite_or_undefined_never_zero() -> None:
+    rows = pl.DataFrame(
+        {
+            "g": list("aabbcc"),
+            "x": [math.inf, 1.0, 2.0, 3.0, math.inf, -math.inf],
+            "y": [1.0, 2.0, 2.0, 5.0, 1.0, 1.0],
+            "w": [2, 1, 1, 1, 3, 1],
+        }
+    )
+    mean, roles = fairness.mean_difference, {"group": "g", "pred": "x", "label": "y"}
+    twice = rows.select(pl.all().repeat_by("w").explode(empty_as_null=True))
+    for frame, more in ((twice, {}), (rows, {"weight": "w"})):
+        by_group = {g: frame.filter(pl.col("g").is_in([g, "b"])) for g in "ac"}
+        assert mean(by_group["a"], **roles, **more, ref="b") == math.inf
+        assert math.isnan(mean(by_group["c"], **roles, **more, ref="b"))
+        assert math.isnan(fairness.z_score_difference(by_group["a"], **roles, **more, ref="b"))
+        assert math.isnan(fairness.correlation_difference(by_group["a"], **roles, **more, ref="b"))
+        halves = [fairness.outcomes(half, **roles, **more) for half in (frame[:1], frame[1:])]
+        assert pf.measure(halves, mean, ref="b")["mean_difference"].to_list() == [math.inf]
+    only = rows.with_columns(x=math.inf)
+    for weight in (None, "w"):
+        assert math.isnan(mean(only, **roles, weight=weight, ref="b"))
+    # Nobody is there with weight 0, and a row below the quantile is not kept.
+    gone = rows.filter(pl.col("g") != "c").with_columns(w=pl.Series([0, 1, 1, 1]))
+    assert mean(gone, **roles, weight="w", ref="b") == -1.5
+    low = rows.with_columns(x=pl.Series([-math.inf, 4.0, 2.0, 3.0, 0.0, 1.0]))
+    assert mean(low.filter(pl.col("g") != "c"), **roles, q=0.5, ref="b") == 1.0
+
+
 def test_levels_equal_a_loop() -> None:
     x, own = ROWS["x"].to_numpy(), (ROWS["g"] == "a").to_numpy()
     cuts = np.quantile(x, np.linspace(1, 0, 150))

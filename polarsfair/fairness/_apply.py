@@ -151,7 +151,9 @@ def flipped(column: Column, draw: pl.Expr, faults: Mapping[str, pl.Expr]) -> pl.
     bad = {message: fault.fill_null(value=False) for message, fault in bad.items()}
     fair = pl.when(yes.is_not_null()).then(pl.coalesce(draw, yes))
     dtype = pl.Boolean() if column.dtype == pl.Null else column.dtype
-    return stopping(fair, {**faults, **bad}).cast(dtype)
+    # By way of a number: a Boolean cannot become a Decimal.
+    whole = stopping(fair, {**faults, **bad}).cast(pl.UInt8)
+    return whole.cast(dtype)
 
 
 def _column(rows: pl.LazyFrame, columns: Mapping[str, Any], role: str) -> Column:

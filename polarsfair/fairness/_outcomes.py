@@ -20,7 +20,6 @@ from polarsfair._count import (
     weight_columns,
     weight_fault,
 )
-from polarsfair._formula import clean
 from polarsfair._reference import check_ref
 from polarsfair.fairness._bins import (
     BIN,
@@ -196,9 +195,10 @@ def _moments(lines: pl.LazyFrame, keys: Sequence[str], sums: Sequence[str]) -> p
 
 
 def _centres(rows: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
-    """Give the plain means of every slice."""
-    numbers = [name for name in rows.collect_schema().names() if name not in slices]
-    means = [pl.col(name).mean().alias(f"|{name}_centre") for name in numbers]
+    """Give the plain means of every slice, of its finite numbers."""
+    names = [name for name in rows.collect_schema().names() if name not in slices]
+    finite = {name: pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in names}
+    means = [v.mean().fill_null(0.0).alias(f"|{name}_centre") for name, v in finite.items()]
     return rows.group_by(slices).agg(means) if slices else rows.select(means)
 
 
@@ -218,7 +218,9 @@ def _weighted_moments(
     values |= {f"|{name}_2": pl.col(name) ** 2 for name in numbers}
     values |= {"|product": _PRED * _LABEL} if errors else {}
     values |= {name: pl.col(name) for name in errors}
-    lines = lines.with_columns(**{name: _W * value for name, value in values.items()})
+    # Nobody is there with weight 0, not even with an infinite value.
+    there = pl.when(_W > 0)
+    lines = lines.with_columns(**{name: there.then(_W * v) for name, v in values.items()})
     centre = [pl.col(f"|{name}_centre").first() for name in numbers]
     table = lines.group_by(keys).agg(pl.col(*sums, *values, "bad").sum(), *centre)
     first = {name: pl.col(f"|{name}_1") / _W for name in numbers}
@@ -248,7 +250,11 @@ def _finished(
     if "label" in columns:
         sums += ["label_mean", "label_m2", "pred_label", "abs_error", "squared_error"]
     moments = [name for name in sums if name not in WEIGHTED_SUMS]
-    table = table.with_columns(clean(pl.col(name)).fill_null(0.0) for name in moments)
+    # Those of numbers that are infinite either way stay NaN, which formulas call undefined.
+    some = pl.when(pl.col("w" if "weight" in columns else "n") > 0)
+    table = table.with_columns(
+        some.then(pl.col(name)).otherwise(0.0).fill_null(0.0).alias(name) for name in moments
+    )
     table = table.with_columns(**bin_edges(bins)) if binned else table
     table = stopping(table, faults, sums)
     edges = ["low", "high"] if binned else []
@@ -260,7 +266,8 @@ def _finished(
 
 def mean_over(name: str, weight: pl.Expr) -> pl.Expr:
     """Give the mean of lines' means."""
-    return (weight * pl.col(name)).sum() / weight.sum()
+    # A line without weight is not there, not even with an infinite mean.
+    return pl.when(weight > 0).then(weight * pl.col(name)).sum() / weight.sum()
 
 
 def about_mean(square: str, one: str, other: str, weight: pl.Expr) -> pl.Expr:
@@ -269,8 +276,9 @@ def about_mean(square: str, one: str, other: str, weight: pl.Expr) -> pl.Expr:
     return (pl.when(weight > 0).then(pl.col(square) + weight * apart[0] * apart[1])).sum()
 
 
-def _sound(value: pl.Expr) -> pl.Expr:
-    return value.fill_nan(0.0)
+def _of_some(value: pl.Expr, weight: pl.Expr) -> pl.Expr:
+    """Give a moment; that of no rows is 0."""
+    return pl.when(weight.sum() > 0).then(value).otherwise(0.0)
 
 
 _LABEL_SUMS = ("label_mean", "label_m2", "pred_label", "abs_error", "squared_error")
@@ -286,8 +294,8 @@ def _sums(columns: Sequence[str]) -> dict[str, pl.Expr]:
     }
     return {
         **WEIGHTED_SUMS,
-        **{name: _sound(mean_over(name, weight)) for name in ("pred_mean", "label_mean")},
-        **{n: _sound(about_mean(n, *about, weight)) for n, about in products.items()},
+        **{n: _of_some(mean_over(n, weight), weight) for n in ("pred_mean", "label_mean")},
+        **{n: _of_some(about_mean(n, *about, weight), weight) for n, about in products.items()},
         **{name: pl.col(name).sum() for name in ("abs_error", "squared_error")},
     }
 
