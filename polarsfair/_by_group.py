@@ -134,14 +134,7 @@ def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
 def _sizes(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
     """Count the rows that each rate could use: those whose columns it reads are known."""
     return table.group_by(keys).agg(
-        pl.col(metric.tally.size)
-        .filter(
-            pl.all_horizontal(
-                pl.lit(value=True), *(pl.col(c).is_not_null() for c in metric.cells_read)
-            )
-        )
-        .sum()
-        .alias(f"{metric.name}|n")
+        pl.col(metric.tally.size).filter(metric.usable).sum().alias(f"{metric.name}|n")
         for metric in metrics
     )
 

@@ -328,6 +328,12 @@ class Metric:
         """The cells of the table that the metric's roles fill."""
         return [cell for cell in self.tally.cells if cell in self.roles]
 
+    @property
+    def usable(self) -> pl.Expr:
+        """Say whether the rows of a line have all that the metric reads."""
+        known = (pl.col(cell).is_not_null() for cell in self.cells_read)
+        return pl.all_horizontal(pl.lit(value=True), *known)
+
     def bind(self, **options: Any) -> Self:
         """Fix options in a new metric of the same type; what is bound wins over the call."""
         check_keywords(options, self.option_names, (), f"bound values of `{self.name}`")

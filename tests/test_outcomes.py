@@ -92,6 +92,14 @@ def test_moments_hold_far_from_zero() -> None:
     assert merged == pytest.approx(whole, rel=1e-6)
 
 
+def test_by_group_counts_the_rows_that_could_be_used() -> None:
+    rows = pl.DataFrame(
+        {"g": list("aaabb"), "x": [1.0, None, 3.0, 4.0, math.nan], "y": [1.0, 2.0, None, 2.0, 3.0]}
+    )
+    found = pf.by_group(rows, fairness.jain_index, group="g", pred="x", label="y")
+    assert found["n"].to_list() == [1, 1]
+
+
 def test_infinite_predictions_are_infinite_or_undefined_never_zero() -> None:
     rows = pl.DataFrame(
         {
@@ -101,7 +109,8 @@ def test_infinite_predictions_are_infinite_or_undefined_never_zero() -> None:
             "w": [2, 1, 1, 1, 3, 1],
         }
     )
-    mean, roles = fairness.mean_difference, {"group": "g", "pred": "x", "label": "y"}
+    mean = fairness.mean_difference
+    roles: dict[str, Any] = {"group": "g", "pred": "x", "label": "y"}
     twice = rows.select(pl.all().repeat_by("w").explode(empty_as_null=True))
     for frame, more in ((twice, {}), (rows, {"weight": "w"})):
         by_group = {g: frame.filter(pl.col("g").is_in([g, "b"])) for g in "ac"}

@@ -71,8 +71,8 @@ def test_weights_whose_squares_pass_even_128_bits(count: int) -> None:
         rows = pl.DataFrame({"g": ["a"] * count, "p": [1] * count, "w": [weight] * count})
         with pytest.raises(ValueError, match=r"more than 64 bits"):
             fairness.decisions(rows, group="g", pred="p", weight="w")
-        roles = {"group": {"a": pl.lit(0.5), "b": pl.lit(0.5)}, "pred": "p", "weight": "w"}
-        uncertain = fairness.decisions(rows, **roles)
+        group = {"a": pl.lit(0.5), "b": pl.lit(0.5)}
+        uncertain = fairness.decisions(rows, group=group, pred="p", weight="w")
         assert uncertain["w2"].to_list() == pytest.approx([count * (weight / 2.0) ** 2] * 2)
 
 

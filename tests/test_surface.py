@@ -317,7 +317,7 @@ def test_indices_of_an_order_beyond_floats_are_undefined_not_nan() -> None:
 
 def test_zero_has_no_sign() -> None:
     rows = pl.DataFrame({"user": [1, 1, 2], "item": ["x", "y", "x"], "rank": [1, 2, 1]})
-    roles = {"user": "user", "item": "item", "rank": "rank"}
+    roles: dict[str, Any] = {"user": "user", "item": "item", "rank": "rank"}
     none = ranking.exposure_entropy(rows.filter(user=2), **roles)
     assert (none, math.copysign(1, none)) == (0, 1)
     compared = pf.ratio(ranking.exposure_entropy)

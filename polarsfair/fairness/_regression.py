@@ -43,7 +43,18 @@ __all__ = [
 _KEPT, _KEPT_LABELLED, _SIZE = pl.col("kept"), pl.col("kept_labelled"), pl.col("size")
 _BOTH = ("pred", "label")
 
-_rate = functools.partial(define, outcomes, "quality", of=FairnessMetric)
+
+class OutcomeMetric(FairnessMetric):
+    """A metric of outcomes, whose table says in cells of their own what was known."""
+
+    @property
+    def usable(self) -> pl.Expr:
+        """Say whether the rows of a line have all that the metric reads."""
+        cells = {"pred": "predicted", "label": "labelled"}
+        return pl.all_horizontal(pl.col(cells[role]) for role in self.roles if role in cells)
+
+
+_rate = functools.partial(define, outcomes, "quality", of=OutcomeMetric)
 """Decorates a rate of one group, over the lines that are kept."""
 
 
