@@ -24,7 +24,7 @@ from polarsfair._count import (
     weight_columns,
     weight_fault,
 )
-from polarsfair._formula import quotient
+from polarsfair._formula import clean, quotient
 from polarsfair._frames import fault
 from polarsfair.fairness._decisions import check_boolean, decisions
 from polarsfair.fairness._metric import FairnessMetric
@@ -80,7 +80,8 @@ def _index(size: pl.Expr, total: pl.Expr, power: pl.Expr, alpha: float) -> pl.Ex
         return defined.then(power / total - mean.log(math.e)).clip(0)
     if alpha == 0:
         return defined.then(mean.log(math.e) - power / size).clip(0)
-    scaled = power / (size * mean.pow(float(alpha)))
+    # Powers of an extreme order are beyond floats: infinite over infinite is undefined.
+    scaled = clean(power / (size * mean.pow(float(alpha))))
     return defined.then((scaled - 1) / (alpha * (alpha - 1))).clip(0)
 
 
@@ -438,7 +439,7 @@ def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
     share = _SIZE / _SIZE.sum() * (_TOTAL / _SIZE / mean).pow(float(alpha))
     # A group that has no benefit at all has no index either, and no share in the sum.
     parts = share * _index(_SIZE, _TOTAL, _POWER, alpha)
-    return pl.when(mean > 0).then(parts.sum())
+    return pl.when(mean > 0).then(clean(parts.sum()))
 
 
 theil = named(
