@@ -1,8 +1,9 @@
 """Laws that every metric obeys, asked of all metrics of a tally at once.
 
 Bounds; no dependence on row order; merged tables equal one table; a slice equals filtering; an
-integer weight equals repetition; eager, lazy and streaming agree. A new metric is asked without
-anybody naming it here, and one whose tally has no sample fails.
+integer weight equals repetition; repeats are refused where they are; eager, lazy and streaming
+agree. A new metric is asked without anybody naming it here, and one whose tally has no sample
+fails.
 """
 
 from __future__ import annotations
@@ -209,6 +210,31 @@ def test_tables_with_and_without_weights_add_up(name: str, data: st.DataObject, 
     tables = [count(rows[:cut], weight="w", **more), count(repeat(rows[cut:]), **more)]
     whole = pf.evaluate(rows, metrics, **roles, by="d", weight="w")
     equal(pf.measure(tables, metrics, by="d"), whole)
+
+
+LISTED = [name for name in ASKED if "repeats" in ASKED[name][0].tally.option_names]
+
+
+def once(frame: Any) -> Any:
+    """Leave out rows without a user or an item, and every repetition of a pair in its slice."""
+    if not isinstance(frame, pl.DataFrame) or "user" not in frame.columns:
+        return frame
+    return frame.drop_nulls(["user", "item"]).unique(["d", "user", "item"], maintain_order=True)
+
+
+@pytest.mark.parametrize("name", LISTED)
+@few
+@given(data=st.data())
+def test_repeats_are_refused_where_they_are(name: str, data: st.DataObject) -> None:
+    rows, roles = draw(data, name)
+    rows, roles = once(rows), {role: once(value) for role, value in roles.items()}
+    clean = pf.evaluate(rows, ASKED[name], **roles, by="d")
+    equal(pf.evaluate(rows, ASKED[name], **roles, by="d", repeats="error"), clean)
+    equal(pf.evaluate(rows, ASKED[name], **roles, by="d", repeats="drop"), clean)
+    if not rows.is_empty():
+        twice = pl.concat([rows, rows[:1]])
+        with pytest.raises(ValueError, match="more than once"):
+            pf.evaluate(twice, ASKED[name], **roles, by="d", repeats="error")
 
 
 @every_set
