@@ -13,7 +13,6 @@ import pytest
 
 import polarsfair as pf
 from polarsfair import clustering, fairness
-from polarsfair._frames import as_lazy
 from tests._samples import SAMPLES, empty
 
 ROWS = pl.DataFrame(
@@ -219,12 +218,25 @@ def test_by_group_reads_the_rows_once(lake: pl.LazyFrame) -> None:
     assert scans(pf.by_group(lake, rates, **ROLES, ref=pf.REST)) == 1
 
 
-def test_lazy_calls_execute_nothing() -> None:
+def refusing(frame: pl.DataFrame) -> pl.LazyFrame:
+    """Give a lazy frame that fails when it is executed."""
+
     def refuse(frame: pl.DataFrame) -> pl.DataFrame:
         msg = "executed"
         raise AssertionError(msg)
 
-    source = as_lazy(ROWS).map_batches(refuse, schema=ROWS.schema)
-    result = pf.evaluate(source, decision_metrics(), **ROLES, by="d", ref="a")
+    return frame.lazy().map_batches(refuse, schema=frame.schema)
+
+
+@pytest.mark.parametrize(
+    "metric", [*pf.metrics(), *SISTERS], ids=lambda m: f"{m.name}-{m.tally.name}"
+)
+def test_lazy_calls_execute_nothing(metric: pf.Metric) -> None:
+    sample = SAMPLES[metric.tally.name]
+    frames = {role: refusing(empty(strategy)) for role, strategy in sample.frames.items()}
+    rows = refusing(empty(sample.rows))
+    result = pf.evaluate(rows, metric, **sample.roles, **frames, by="d")
     assert isinstance(result, pl.LazyFrame)
     assert result.collect_schema().names()[0] == "d"
+    with pytest.raises(Exception, match="executed"):
+        result.collect()
