@@ -67,14 +67,18 @@ def check_names(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
     """Raise where two columns of the result would have one name, or rows different keys."""
     names = [metric.name for metric in metrics]
     keys = {metric.result_keys() for metric in metrics}
-    columns = [*names, *slices, *max(keys, key=len)]
+    check_distinct([*names, *slices, *max(keys, key=len)])
+    if len(keys) > 1:
+        msg = f"these metrics give frames with different keys {sorted(keys)}: ask one kind a call"
+        raise ValueError(msg)
+
+
+def check_distinct(columns: Sequence[str]) -> None:
+    """Raise where two columns of the result would have one name."""
     for name in columns:
         if columns.count(name) > 1:
             msg = f'two columns would be called {name!r}: rename one with `.alias("...")`'
             raise ValueError(msg)
-    if len(keys) > 1:
-        msg = f"these metrics give frames with different keys {sorted(keys)}: ask one kind a call"
-        raise ValueError(msg)
 
 
 def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:

@@ -375,3 +375,21 @@ def test_without_centroids_there_is_no_distance(make: Make) -> None:
     result = fairness.social_fairness_ratio(make(ROWS), **{**NEAR, "centroids": CENTRES.clear()})
     value = result.collect().item() if isinstance(result, pl.LazyFrame) else result
     assert value is None or math.isnan(value)
+
+
+@pytest.mark.parametrize("name", ["total", "times", "alone", "of_cluster", "of_group", "same"])
+def test_a_slice_may_be_called_like_a_column_of_a_view(name: str) -> None:
+    frame = ROWS.with_columns(day=pl.Series([1, 2, 1, 2, 2]))
+    for call in (
+        lambda rows, by: clustering.pair_counts(rows, **ROLES, by=by, noise=2),
+        lambda rows, by: fairness.cluster_shares(rows, group="g", cluster="c", by=by),
+    ):
+        plain = call(frame, "day")
+        assert_frame_equal(call(frame.rename({"day": name}), name).rename({name: "day"}), plain)
+
+
+def test_a_slice_may_not_be_called_like_a_column_of_the_result() -> None:
+    with pytest.raises(ValueError, match="two columns would be called 'tp'"):
+        clustering.pair_counts(ROWS, **ROLES, by=pl.col("g").alias("tp"))
+    with pytest.raises(ValueError, match="two columns would be called 'share'"):
+        fairness.cluster_shares(ROWS, group="g", cluster="c", by=pl.col("g").alias("share"))

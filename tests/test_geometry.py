@@ -1,5 +1,6 @@
 """Points in clusters: references, laws, plans, and input that is degenerate or wrong."""
 
+import functools
 import math
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn import metrics as sk
 
 import polarsfair as pf
 from polarsfair import clustering, fairness
-from polarsfair.clustering import _pairwise, _tendency
+from polarsfair.clustering import _linear, _pairwise, _tendency
 from tests.test_plans import in_memory_below_group_by
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
@@ -438,7 +439,8 @@ def test_unknown_choices_are_refused() -> None:
         clustering.gap(frame, frame, clusters=["c"], features=["x"], variant="other")
     with pytest.raises(ColumnNotFoundError, match="`replicate` names the column 'replicate'"):
         clustering.gap(frame, frame, clusters="c", features=["x"])
-    for agreement in ("rand", clustering.silhouette, clustering.purity_by_cluster):
+    others = (clustering.silhouette, clustering.purity_by_cluster, clustering.entropy)
+    for agreement in ("rand", *others):
         with pytest.raises(TypeError, match="`agreement` is a measure of two partitions"):
             clustering.stability(frame, clusters=["c", "x"], agreement=agreement)
     assert math.isnan(clustering.stability(frame, clusters="c"))
@@ -446,6 +448,47 @@ def test_unknown_choices_are_refused() -> None:
         clustering.choose_k(frame, clusters=[], features=["x"])
     with pytest.raises(ValueError, match="`probes` is at least 2"):
         clustering.silhouette_estimate(frame, **ROLES, probes=1)
+
+
+SEEDED = [
+    functools.partial(clustering.silhouette_estimate, **ROLES),
+    functools.partial(clustering.hopkins, features=["x", "y"]),
+    functools.partial(clustering.spatial_histogram, features=["x", "y"]),
+    functools.partial(clustering.distance_distribution, features=["x", "y"]),
+]
+
+
+@pytest.mark.parametrize("call", SEEDED, ids=lambda call: call.func.__name__)
+def test_draws_start_from_any_whole_number(call: Any) -> None:
+    frame = blobs(40, 2, 3)
+    for seed in (0, 2**62, 10**30):
+        assert call(frame, seed=seed).null_count().row(0)[0] == 0
+    assert_frame_equal(call(frame, seed=np.int64(7)), call(frame, seed=7))
+    for seed in (-1, 1.5, True, None):
+        for rows in (frame, frame.lazy()):
+            with pytest.raises(ValueError, match="`seed` is a whole number of at least 0"):
+                call(rows, seed=seed)
+
+
+@pytest.mark.parametrize("by", [None, "d"])
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "hamming"])
+def test_more_rows_than_can_be_numbered_are_refused(
+    kind: str, by: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Polars numbers rows in 32 bits, and would panic beyond."""
+    frame = blobs(31, 2, 3).with_columns(d=pl.int_range(31) % 2)
+    how = {**ROLES, "by": by, "metric": kind}
+    monkeypatch.setattr(_linear, "MOST", 31)
+    clustering.silhouette(frame, **how)
+    monkeypatch.setattr(_linear, "MOST", 30)
+    words = r"more than 30 rows, and Polars can number no more: .*`polars\[rt64\]`"
+    for call in (clustering.silhouette, clustering.silhouette_samples):
+        with pytest.raises(ValueError, match=words):
+            call(frame, **how)
+        with pytest.raises(InvalidOperationError, match=words):
+            call(frame.lazy(), **how).collect(engine="streaming")
+    with pytest.raises(ValueError, match=words):
+        clustering.silhouette_estimate(frame, **ROLES, by=by)
 
 
 QUADRATIC = [m for m in TWO_PASSES if m not in (clustering.dunn, clustering.dunn_centroid)]
@@ -505,6 +548,37 @@ def test_weights_are_frequencies() -> None:
         clustering.silhouette(frame, **ROLES, weight="v")
     whole = clustering.silhouette(frame, **ROLES, weight=pl.lit(2.0))
     assert whole == pytest.approx(clustering.silhouette(frame, **ROLES, weight=pl.lit(2)))
+
+
+NAMES = ["size", "inside", "outside", "zeros", "times", "own", "shared", "total", "exact", "near"]
+SLICED = {
+    "silhouette": clustering.silhouette,
+    "squared": functools.partial(clustering.silhouette, metric="sqeuclidean"),
+    "hamming": functools.partial(clustering.silhouette, metric="hamming"),
+    "samples": functools.partial(clustering.silhouette_samples, metric="cosine"),
+    "estimate": clustering.silhouette_estimate,
+    "beta_cv": functools.partial(clustering.beta_cv, metric="hamming"),
+    "modularity": clustering.modularity,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("call", SLICED.values(), ids=SLICED)
+def test_a_slice_may_be_called_like_a_column_of_a_plan(call: Any, name: str) -> None:
+    frame = blobs(30, 2, 3).with_columns(day=pl.int_range(30) % 2)
+    plain = call(frame, **ROLES, by="day")
+    found = call(frame.rename({"day": name}), **ROLES, by=name)
+    assert_frame_equal(found.rename({name: "day"}), plain)
+
+
+def test_a_slice_may_not_be_called_like_a_column_of_the_result() -> None:
+    frame = blobs(30, 2, 3).with_columns(size=pl.int_range(30) % 2)
+    assert clustering.c_index(frame, **ROLES, by="size").columns == ["size", "c_index"]
+    for name in ("low", "silhouette"):
+        with pytest.raises(ValueError, match=f"two columns would be called '{name}'"):
+            clustering.silhouette_estimate(frame, **ROLES, by=pl.col("c").alias(name))
+    with pytest.raises(ValueError, match="two columns would be called 'delta'"):
+        clustering.choose_k(frame, clusters="c", features="x", by=pl.col("c").alias("delta"))
 
 
 def test_a_frame_with_silhouettes_is_refused() -> None:

@@ -246,7 +246,11 @@ def test_a_slice_of_scores_may_be_called_rank() -> None:
 
 
 def test_reports_do_not_name_two_columns_alike() -> None:
-    called = RECS.with_columns(users=1, convention=2)
+    called = RECS.with_columns(users=1, convention=2, repeats=3, map=4)
+    with pytest.raises(ValueError, match="two columns would be called 'repeats'"):
+        ranking.support(called, ACTUAL, by="repeats", **ROLES)
+    with pytest.raises(ValueError, match="two columns would be called 'map'"):
+        ranking.compare_conventions(called, ACTUAL, ranking.map, by="map", **ROLES)
     with pytest.raises(ValueError, match="two columns would be called 'users'"):
         ranking.support(called, ACTUAL, by="users", **ROLES)
     with pytest.raises(ValueError, match="two columns would be called 'convention'"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from polarsfair._checks import check_distinct
 from polarsfair._core import Metric, define, evaluate
 from polarsfair._frames import as_column, as_lazy, check_columns, collect, columns_of, is_lazy
 from polarsfair.clustering._contingency import contingency
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["choose_k", "gap", "stability"]
 
 CLUSTERING, CODE, PAIR, PLACE = "clustering", "|cluster", "pair of clusterings", "|place"
+_CHOICE = (CLUSTERING, "k", "calinski_harabasz", "delta", "silhouette")
 
 
 @define(moments, "quality", ("cluster", "features"), of=ClusteringMetric)
@@ -173,6 +175,7 @@ def choose_k(
     keys = columns_of(by)
     long, names, found = stacked(frame, clusters, features, keys)
     slices = [column.meta.output_name() for column in keys]
+    check_distinct([*slices, *_CHOICE])
     lines = evaluate(
         long,
         [_number.alias("k"), calinski_harabasz, silhouette],
@@ -185,9 +188,7 @@ def choose_k(
     curve = _by_number(lines, names, slices).with_columns(
         pl.col("k").cast(pl.Int64), delta=delta.over(slices) if slices else delta
     )
-    result = curve.sort(*slices, PLACE).select(
-        *slices, CLUSTERING, "k", "calinski_harabasz", "delta", "silhouette"
-    )
+    result = curve.sort(*slices, PLACE).select(*slices, *_CHOICE)
     return result if is_lazy(frame) else collect(result, frame, flat=True)
 
 
@@ -426,7 +427,13 @@ def stability(
 
 def _check_agreement(agreement: object) -> None:
     """Raise unless `agreement` is one number of two partitions."""
-    if isinstance(agreement, Metric) and agreement.tally is contingency and not agreement.keys:
+    # The entropy of one partition, and what has a row per cluster, are no agreement.
+    if (
+        isinstance(agreement, Metric)
+        and agreement.tally is contingency
+        and "label" in agreement.roles
+        and not agreement.keys
+    ):
         return
     name = agreement.name if isinstance(agreement, Metric) else repr(agreement)
     example = "`clustering.adjusted_rand`"

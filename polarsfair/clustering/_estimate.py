@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
+from polarsfair._checks import check_distinct
 from polarsfair._formula import quotient
 from polarsfair._frames import as_lazy, collect, columns_of, is_lazy
 from polarsfair.clustering._contingency import aggregated
-from polarsfair.clustering._linear import ROW, beside
+from polarsfair.clustering._linear import ROW, beside, few_enough
 from polarsfair.clustering._lines import counted_frequencies
 from polarsfair.clustering._points import (
     CLUSTER,
@@ -27,6 +28,7 @@ from polarsfair.clustering._points import (
     WEIGHT,
     Points,
     centres_of,
+    content_hash,
     moments_of,
     points_of,
 )
@@ -47,6 +49,8 @@ _ROUNDING = 1e-15
 
 _NUMBERS = 256
 """Numbers a cluster by which its scatter is described: with up to 16 features, all of it."""
+
+_COLUMNS = ("silhouette", "standard_error", "low", "high")
 
 HASH, TIMES, OTHER, SIZE = "|hash", "|times", "|other", "|size"
 
@@ -134,6 +138,7 @@ def silhouette_estimate(
         msg = f"`probes` is at least 2, got {probes}"
         raise ValueError(msg)
     keys = columns_of(by)
+    check_distinct([*(column.meta.output_name() for column in keys), *_COLUMNS])
     points = points_of(as_lazy(frame), keys, cluster=cluster, features=features, weight=weight)
     result = _estimated(points, probes, seed)
     return result if is_lazy(frame) else collect(result, frame, flat=True)
@@ -144,7 +149,8 @@ def _estimated(points: Points, probes: int, seed: int) -> pl.LazyFrame:
     lines = counted_frequencies(points, moments_of(points)).cache()
     weight = WEIGHT.cast(pl.Float64) if points.weighted else pl.lit(1.0)
     rows = points.known.with_columns(weight.alias(TIMES)).filter(pl.col(TIMES) > 0)
-    centres = _fourth_moments(points, rows, centres_of(points, lines)).cache()
+    clusters = few_enough(centres_of(points, lines))
+    centres = _fourth_moments(points, rows, clusters).cache()
     limits = _limits(points, rows.with_row_index(ROW), centres)
     means = {name: _weighed_mean(pl.col(name)) for name in ("near", "low", "high")}
     everyone = aggregated(limits, keys, n=pl.col(TIMES).sum(), **means)
@@ -155,7 +161,7 @@ def _estimated(points: Points, probes: int, seed: int) -> pl.LazyFrame:
     if keys:
         slices = lines.select(keys).unique()
         found = slices.join(found, on=keys, how="left", nulls_equal=True).sort(keys)
-    return _shown(found, keys)
+    return points.called(_shown(found, keys))
 
 
 def _weighed_mean(value: pl.Expr) -> pl.Expr:
@@ -332,10 +338,7 @@ def _probes(points: Points, rows: pl.LazyFrame, probes: int, seed: int) -> pl.La
     ``TIMES`` counts the rows that are alike.
     """
     keys, columns = list(points.slices), ["cluster", *points.columns]
-    # Adding zero makes the two zeros of floats one.
-    plain = [CLUSTER, *(pl.col(name) + 0.0 for name in points.columns)]
-    hashes = [column.hash(seed * 1_000_003 + i) for i, column in enumerate(plain)]
-    mixed = functools.reduce(lambda one, other: one ^ other, hashes)
+    mixed = content_hash(points.columns, seed, CLUSTER)
     hashed = rows.select(*keys, *columns, TIMES, mixed.alias(HASH))
     bucket = (pl.col(HASH) % probes).alias("|bucket")
     least = hashed.group_by(*keys, bucket).agg(pl.col(HASH).min()).select(*keys, HASH)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
 from polarsfair._frames import as_column, as_lazy, check_columns, collect, is_lazy
-from polarsfair.clustering._points import FEATURE, features_of
+from polarsfair.clustering._points import FEATURE, content_hash, features_of
 from polarsfair.clustering._tendency import HIGH, LOW, box_of, points_in
 
 if TYPE_CHECKING:
@@ -141,9 +140,7 @@ def _numbered(
         check_columns(rows, {"probes": [drawn]})
         drawn = drawn.cast(pl.Boolean).fill_null(value=False)
     known = rows.select(drawn.alias(DRAWN), **given).drop_nulls(columns)
-    parts = [(pl.col(name) + 0.0).hash(seed * 1_000_003 + i) for i, name in enumerate(columns)]
-    mixed = functools.reduce(lambda one, other: one ^ other, parts)
-    return known.with_columns(mixed.alias(HASH)), columns
+    return known.with_columns(content_hash(columns, seed).alias(HASH)), columns
 
 
 def _chosen(

@@ -33,7 +33,19 @@ if TYPE_CHECKING:
 ROW = "|row"
 """Numbers rows; the second pass puts what belongs to one row together by it."""
 
+MOST = 2**32 - 1 if pl.get_index_type() == pl.UInt32 else 2**63 - 1
+"""Rows that Polars can number."""
+
 OTHER, OWN, SIZE, APART, SPREAD = "|other", "|own", "|size", "|apart", "|spread"
+
+
+def few_enough(clusters: pl.LazyFrame) -> pl.LazyFrame:
+    """Stop, before the rows are numbered, where they are more than Polars can number."""
+    message = (
+        f"there are more than {MOST:,} rows, and Polars can number no more: ask of fewer rows a"
+        " call, or install `polars[rt64]`"
+    )
+    return stopping(clusters, [fault(pl.col("n").sum() > MOST, message)], ["w"])
 
 
 def unit_points(points: Points) -> Points:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._core import define
+from polarsfair._checks import check_distinct
+from polarsfair._core import define, inner_names
 from polarsfair._formula import quotient
 from polarsfair._frames import as_lazy, collect, columns_of, is_lazy
 from polarsfair.clustering._contingency import check_noise, contingency, pairs
@@ -332,7 +333,10 @@ def pair_counts(
     roles = {"cluster": cluster, "label": label, "weight": weight}
     table = contingency.complete(contingency(as_lazy(frame), by=by, **roles))
     check_noise(adjusted_rand.bind(noise=noise), table.collect_schema())
-    keys = [column.meta.output_name() for column in columns_of(by)]
-    counts = pairs(table, keys, (), noise=noise).select(*keys, *PAIRS)
+    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    check_distinct([*inner, *PAIRS])
+    keys = list(inner.values())
+    counts = pairs(table.rename(inner), keys, (), noise=noise).select(*keys, *PAIRS)
     counts = counts.sort(keys) if keys else counts
+    counts = counts.rename({name: shown for shown, name in inner.items()})
     return counts if is_lazy(frame) else collect(counts, frame)

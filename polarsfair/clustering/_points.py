@@ -6,7 +6,10 @@ cluster: it stays in the table as unknown and counts nowhere.
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -34,6 +37,9 @@ FEATURE = "x|"
 
 MEAN = "mean_"
 """Begins the columns that hold the means of features in a table."""
+
+SLICE = "by|"
+"""Begins the columns that hold slices, so that none is called like another column of a plan."""
 
 CLUSTER, WEIGHT = pl.col("cluster"), pl.col("w")
 
@@ -75,7 +81,11 @@ class Points:
         sums = [n for n in lines.collect_schema().names() if n not in self.keys]
         group = ["group"] if self.parts else []
         gathered = gather_group(lines, self.parts)
-        return gathered.select(*self.slices, *group, "cluster", *sums)
+        return self.called(gathered.select(*self.slices, *group, "cluster", *sums))
+
+    def called(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Give slices the names that the caller has for them."""
+        return frame.rename({name: name.removeprefix(SLICE) for name in self.slices})
 
 
 def points_of(
@@ -94,7 +104,9 @@ def points_of(
     The rows keep the columns named by `keep`.
     """
     parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
-    columns = resolve_columns(rows, by, {**parts, "cluster": cluster, "weight": weight})
+    slices = {SLICE + column.meta.output_name(): column for column in by}
+    named_by = [column.alias(name) for name, column in slices.items()]
+    columns = resolve_columns(rows, named_by, {**parts, "cluster": cluster, "weight": weight})
     weighed = columns.pop("weight", None)
     given, names = features_of(rows, features, numeric=numeric)
     _check_slices([column.meta.output_name() for column in by])
@@ -104,7 +116,7 @@ def points_of(
     known = pl.all_horizontal(pl.col(FEATURE + name).is_not_null() for name in names)
     return Points(
         named.with_columns(pl.when(known).then(CLUSTER).alias("cluster")),
-        tuple(column.meta.output_name() for column in by),
+        tuple(slices),
         tuple(parts),
         tuple(names),
         weighed is not None,
@@ -167,6 +179,26 @@ def _check_slices(names: Sequence[str]) -> None:
                 f' rename it, `by=pl.col("{name}").alias("{name.removeprefix(MEAN)}")`'
             )
             raise ValueError(msg)
+
+
+def content_hash(columns: Sequence[str], seed: int, *others: pl.Expr) -> pl.Expr:
+    """Give a hash of what is in a row, which neither its place nor its file changes.
+
+    `columns` are features, `others` what else tells rows apart.
+    """
+    check_seed(seed)
+    # Adding zero makes the two zeros of floats one.
+    plain = [*others, *(pl.col(name) + 0.0 for name in columns)]
+    starts = ((int(seed) * 1_000_003 + i) % 2**64 for i in range(len(plain)))
+    hashes = [column.hash(start) for column, start in zip(plain, starts, strict=True)]
+    return functools.reduce(operator.xor, hashes)
+
+
+def check_seed(seed: object) -> None:
+    """Raise unless random draws can start from `seed`."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
+        msg = f"`seed` is a whole number of at least 0, got {seed!r}"
+        raise ValueError(msg)
 
 
 def moments_of(points: Points) -> pl.LazyFrame:

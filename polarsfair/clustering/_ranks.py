@@ -63,7 +63,7 @@ def _beside_slices(
     found = per_slice(points, rows, called, result)
     if not keys:
         return beside(slices, found, keys)
-    return slices.join(found, on=keys, how="left", nulls_equal=True)
+    return points.called(slices.join(found, on=keys, how="left", nulls_equal=True))
 
 
 def _measured(

@@ -9,7 +9,13 @@ import polars as pl
 
 from polarsfair._core import Metric, Tally, define
 from polarsfair._formula import quotient
-from polarsfair.clustering._linear import ROW, category_rows, row_silhouettes, squared_rows
+from polarsfair.clustering._linear import (
+    ROW,
+    category_rows,
+    few_enough,
+    row_silhouettes,
+    squared_rows,
+)
 from polarsfair.clustering._lines import (
     QUADRATIC,
     check_metric,
@@ -47,6 +53,7 @@ def linear_silhouettes(
     points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame, metric: str
 ) -> pl.LazyFrame:
     """Give the silhouette of every numbered row, in a second pass."""
+    centres = few_enough(centres)
     if metric == "hamming":
         pairs = category_rows(points, rows, centres)
     else:

@@ -9,7 +9,7 @@ import polars as pl
 
 from polarsfair._frames import as_lazy, collect, fault, is_lazy
 from polarsfair.clustering._pairwise import LIMIT, blocks
-from polarsfair.clustering._points import FEATURE, features_of
+from polarsfair.clustering._points import FEATURE, check_seed, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -168,6 +168,7 @@ def spatial_histogram(
     if bins < 1 or alpha < 0 or draws < 1:
         msg = f"`bins`, `draws` are at least 1, `alpha` at least 0: got {bins}, {draws}, {alpha}"
         raise ValueError(msg)
+    check_seed(seed)
     rows, columns = points_in(frame, features)
     box = box_of(rows, columns).cache()
     counts = _cells(rows, box, columns, bins).with_columns(own=pl.col("n"), other=NONE)
@@ -313,6 +314,7 @@ def distance_distribution(
     if bins < 1 or alpha < 0:
         msg = f"`bins` is at least 1 and `alpha` at least 0; got {bins}, {alpha}"
         raise ValueError(msg)
+    check_seed(seed)
     rows, columns = points_in(frame, features)
     both = _few(rows, columns).with_columns(pl.lit(value=True).alias("|own"))
     if reference is not None:

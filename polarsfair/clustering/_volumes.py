@@ -69,7 +69,7 @@ def _count_volumes(
     numeric = metric != "hamming"
     points = points_of(rows, by, cluster=cluster, features=features, weight=weight, numeric=numeric)
     if metric in QUADRATIC:
-        return points.table(lines_with_pairs(points, metric)).drop("silhouette")
+        return points.table(lines_with_pairs(points, metric).drop("silhouette"))
     return points.table(lines_with_volumes(points, metric)[0])
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._core import Tally, define
+from polarsfair._checks import check_distinct
+from polarsfair._core import Tally, define, inner_names
 from polarsfair._count import WEIGHTED_SUMS, count_cells
 from polarsfair._formula import quotient
 from polarsfair._frames import as_lazy, collect, columns_of, is_lazy
@@ -423,14 +424,17 @@ def cluster_shares(
     │ 2       ┆ M     ┆ 0   ┆ 0.0      ┆ 0.5           ┆ 0.0      │
     └─────────┴───────┴─────┴──────────┴───────────────┴──────────┘
     """
-    keys = [column.meta.output_name() for column in columns_of(by)]
+    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    check_distinct([*inner, "share", "overall_share", "ratio"])
+    keys = list(inner.values())
     roles = {"group": group, "cluster": cluster, "weight": weight}
-    table = clusters.complete(clusters(as_lazy(frame), by=by, **roles))
+    table = clusters.complete(clusters(as_lazy(frame), by=by, **roles)).rename(inner)
     share, overall = _WEIGHT / _OF_CLUSTER, _OF_GROUP / pl.col("total")
     ratio = quotient(_WEIGHT * pl.col("total"), _OF_CLUSTER * _OF_GROUP)
     shown = (
         _grid(table, keys)
         .select(*keys, "cluster", "group", "n", share=share, overall_share=overall, ratio=ratio)
         .sort(*keys, "cluster", "group")
+        .rename({name: shown for shown, name in inner.items()})
     )
     return shown if is_lazy(frame) else collect(shown, frame)

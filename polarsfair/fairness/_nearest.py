@@ -82,7 +82,7 @@ def _count_nearest(
     weights = weight_columns(weighed) if weighed else {}
     lines = _with_distance(rows.select(**keys, **weights, **given), names, centroids)
     sums = ["n", *(("w", "w2") if weighed else ()), "distance"]
-    bad = [*map(_bad, names), "bad_centre", *(["bad"] if weighed else [])]
+    bad = [*map(_bad, names), "bad_centre|", *(["bad"] if weighed else [])]
     faults = [_bad_feature(name) for name in names] + [_BAD_CENTRE]
     faults += [weight_fault(weighed)] if weighed else []
     table = stopping(group_sum(lines, list(keys), [*sums, *bad]), faults, sums)
@@ -131,7 +131,7 @@ def _one_line(centroids: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     )
     return centroids.select(
         *(value.implode().alias(name) for name, value in values.items()),
-        bad_centre=(~finite).any().cast(pl.Int64),
+        (~finite).any().cast(pl.Int64).alias("bad_centre|"),
     )
 
 
@@ -148,7 +148,7 @@ def _bad_feature(name: str) -> pl.Expr:
 
 
 _BAD_CENTRE = fault(
-    pl.col("bad_centre") > 0, "`centroids` holds a value that is null, NaN or infinite"
+    pl.col("bad_centre|") > 0, "`centroids` holds a value that is null, NaN or infinite"
 )
 
 nearest = Tally(

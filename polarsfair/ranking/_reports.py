@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._checks import check_keywords, check_names
+from polarsfair._checks import check_distinct, check_keywords, check_names
 from polarsfair._core import ROLES, Metric, prepare, read_sorted
 from polarsfair._frames import (
     as_column,
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["compare_conventions", "per_user", "support"]
 
 _USER = "user|"
+_COUNTS = (
+    "users",
+    "with_relevant",
+    "with_both",
+    "only_recommended",
+    "repeated_hits",
+    "repeated_actual",
+)
 
 
 @overload
@@ -162,6 +170,8 @@ def support(
         rec_roles={},
         relevance=relevance,
     )
+    slices = [caller_name(name) for name in inputs.slices]
+    check_distinct([*slices, *_COUNTS, "repeats"])
     pairs = relevant_pairs(inputs, counted=True)
     again = hits_once(inputs, pairs).select(*inputs.keys, repeats=pl.col("copies|") - 1)
     found = again.group_by(inputs.keys).agg(pl.col("repeats").sum())
@@ -169,30 +179,22 @@ def support(
     n_rel, n_rec = pl.col("n_rel"), pl.col("n_rec")
     cells = {"known|": n_rel.is_not_null(), "relevant|": n_rel > 0, "listed|": n_rec > 0}
     table = histogram(inputs, lines, cells, ("users", "repeats", "repeated|"))
-    result = _supported(table, [caller_name(name) for name in inputs.slices])
+    result = _supported(table, slices)
     return result if is_lazy(recs, actual, users) else collect(result, recs)
 
 
 def _supported(table: pl.LazyFrame, slices: list[str]) -> pl.LazyFrame:
     count, relevant = pl.col("users"), pl.col("relevant|")
-    sums = {
-        "users": count.sum(),
-        "with_relevant": count.filter(relevant).sum(),
-        "with_both": count.filter(relevant & pl.col("listed|")).sum(),
-        "only_recommended": count.filter(~pl.col("known|")).sum(),
-        "repeated_hits": pl.col("repeats").sum(),
-        "repeated_actual": pl.col("repeated|").sum(),
-    }
-    _check_distinct([*slices, *sums])
+    values = (
+        count.sum(),
+        count.filter(relevant).sum(),
+        count.filter(relevant & pl.col("listed|")).sum(),
+        count.filter(~pl.col("known|")).sum(),
+        pl.col("repeats").sum(),
+        pl.col("repeated|").sum(),
+    )
+    sums = dict(zip(_COUNTS, values, strict=True))
     return table.group_by(slices).agg(**sums).sort(slices) if slices else table.select(**sums)
-
-
-def _check_distinct(columns: Sequence[str]) -> None:
-    """Raise when two columns of the result would have one name."""
-    for name in columns:
-        if columns.count(name) > 1:
-            msg = f'two columns would be called {name!r}: rename one with `.alias("...")`'
-            raise ValueError(msg)
 
 
 def compare_conventions(
@@ -242,12 +244,13 @@ def compare_conventions(
     """
     chosen = [metrics] if isinstance(metrics, Metric) else list(metrics)
     names = [metric.name for metric in chosen]
-    _check_distinct([*names, "convention"])
+    slices = [column.meta.output_name() for column in columns_of(by)]
+    check_distinct([*names, "convention", *slices])
     bound = [
         m.bind(convention=name).alias(f"{m.name}|{name}") for name in CONVENTIONS for m in chosen
     ]
     request = prepare(recs, bound, by, {**keywords, "actual": actual})
-    check_names(request.metrics, [*request.slices, "convention"])
+    check_names(request.metrics, request.slices)
     size, parts = len(chosen), []
     for number, name in enumerate(CONVENTIONS):
         mine = request.metrics[number * size : (number + 1) * size]
