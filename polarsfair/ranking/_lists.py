@@ -108,7 +108,8 @@ def _count_lists(
     by, group
         Columns of the recommendations (several models in one frame), of `actual`, or of `users`.
         A name that both have is part of the list's identity; a name that one has slices it alone,
-        and the other frame is whole in every slice.
+        and the other frame is whole in every slice. A group of these two frames makes a user's list
+        several, one for each group: ask for values of all users in a call without it.
     actual
         Ground truth: a row per user and item.
     user, item
