@@ -319,7 +319,7 @@ def generalized_entropy(*, alpha: float = 2.0) -> pl.Expr:
 
     References
     ----------
-    Speicher, Heidari, Grgic-Hlaca, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
     Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
     Indices. KDD 2018. Shorrocks (1980). The Class of Additively Decomposable Inequality Measures.
     Econometrica 48(3).
@@ -371,7 +371,7 @@ def generalized_entropy_between(*, alpha: float = 2.0) -> pl.Expr:
 
     References
     ----------
-    Speicher, Heidari, Grgic-Hlaca, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
     Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
     Indices. KDD 2018.
 
@@ -420,7 +420,7 @@ def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
 
     References
     ----------
-    Speicher, Heidari, Grgic-Hlaca, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
     Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
     Indices. KDD 2018.
 
@@ -505,7 +505,7 @@ theil_between = named(
 
     References
     ----------
-    Speicher, Heidari, Grgic-Hlaca, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
     Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
     Indices. KDD 2018.
 
@@ -546,7 +546,7 @@ theil_within = named(
 
     References
     ----------
-    Speicher, Heidari, Grgic-Hlaca, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
     Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
     Indices. KDD 2018.
 
