@@ -68,5 +68,5 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    """List the families too, imported or not."""
-    return sorted({*globals(), *FAMILIES})
+    """List what is public, families that are not imported yet included."""
+    return sorted([*__all__, "__version__"])

@@ -7,10 +7,11 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+from polars.exceptions import SchemaError
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-    import polars as pl
 
     from polarsfair._core import Metric, Tally
 
@@ -97,6 +98,31 @@ def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
             msg = f'two slices are called {name!r}: rename one with `.alias("...")`'
             raise ValueError(msg)
     return names
+
+
+def check_alike(schemas: Sequence[pl.Schema]) -> None:
+    """Raise where a column is of another kind in one table: ages beside names become texts."""
+    first: dict[str, pl.DataType] = {}
+    for schema in schemas:
+        for name, dtype in schema.items():
+            other = first.setdefault(name, dtype)
+            if _kind(other) is None:
+                first[name] = dtype
+            elif _kind(dtype) not in (None, _kind(other)):
+                msg = (
+                    f"{name!r} is {other} in one of the tables and {dtype} in another: measure them"
+                    " one by one, or cast them alike"
+                )
+                raise SchemaError(msg)
+
+
+def _kind(dtype: pl.DataType) -> str | None:
+    """Say what dtypes that go together have in common; None goes with all."""
+    if dtype == pl.Null:
+        return None
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    return "number" if dtype.is_numeric() else str(dtype.base_type())
 
 
 def check_table(metrics: Sequence[Metric], schema: pl.Schema) -> None:

@@ -248,7 +248,7 @@ def _over_groups(
 
 def check_rate(metric: Metric, what: str) -> None:
     """Raise for a metric that is no rate of one group, to be compared with another's."""
-    if GROUP in metric.roles:
+    if metric.bases or GROUP in metric.roles:
         msg = f"`{metric.name}` compares groups already: give `{what}` a rate, such as `f1`"
         raise ValueError(msg)
 

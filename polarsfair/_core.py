@@ -18,6 +18,7 @@ import polars.selectors as cs
 from polars.exceptions import SchemaError
 
 from polarsfair._checks import (
+    check_alike,
     check_class,
     check_keywords,
     check_names,
@@ -579,10 +580,12 @@ def measure(
     └─────────────┘
     """
     tables = list(table) if isinstance(table, Sequence) else [table]
-    stacked = stack([as_lazy(part) for part in tables])
+    parts = [as_lazy(part) for part in tables]
+    stacked = stack(parts)
     schema = stacked.collect_schema()
     chosen = [fitting(metric, schema.names(), options) for metric in _as_list(metrics)]
-    check_table(chosen, schema)
+    for part in parts:
+        check_table(chosen, part.collect_schema())
     tally = shared_tally(chosen)
     check_keywords(options, all_options(chosen), (), "stored tables of these metrics")
     resolved = [metric.resolve(options) for metric in chosen]
@@ -630,6 +633,7 @@ def stack(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         raise ValueError(msg)
     if len(tables) == 1:
         return tables[0]
+    check_alike([table.collect_schema() for table in tables])
     stacked = pl.concat(tables, how="diagonal_relaxed")
     try:
         stacked.collect_schema()
@@ -726,7 +730,8 @@ def _sharing_a_view(metrics: Sequence[Metric]) -> list[list[Metric]]:
 
 
 def _as_list(metrics: Metric | Sequence[Metric]) -> list[Metric]:
-    listed = [metrics] if isinstance(metrics, Metric) else list(metrics)
+    many = isinstance(metrics, Sequence) and not isinstance(metrics, str)
+    listed = list(metrics) if many else [metrics]
     if not listed:
         msg = "`metrics` is empty: name at least one, such as `[fairness.stat_parity]`"
         raise ValueError(msg)

@@ -256,9 +256,11 @@ def binary_fault(column: Column) -> pl.Expr:
 def binary_message(column: Column) -> str:
     """Say that a 0/1 column holds something else, and what to write."""
     name = column.expression.meta.output_name()
+    # Classes such as 1 and 2 are told by name; only scores have a threshold.
+    positive = "== 1" if column.dtype.is_integer() else "> 0.5"
     return (
         f"`{column.role}` holds a value other than 0 and 1: write what counts as positive as an"
-        f' expression, such as `{column.role}=pl.col("{name}") > 0.5`'
+        f' expression, such as `{column.role}=pl.col("{name}") {positive}`'
     )
 
 

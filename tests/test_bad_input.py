@@ -15,7 +15,7 @@ import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError, SchemaError
 
 import polarsfair as pf
-from polarsfair import clustering, fairness
+from polarsfair import clustering, fairness, ranking
 
 Make = Callable[[pl.DataFrame], pl.DataFrame | pl.LazyFrame]
 BOTH = pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_values_other_than_0_and_1(role: str, bad: list[float]) -> None:
         frame,
         f"`{role}`",
         "0 and 1",
-        f'`{role}=pl.col("score") > 0.5`',
+        f'`{role}=pl.col("score") {"> 0.5" if isinstance(bad[0], float) else "== 1"}`',
     )
 
 
@@ -458,7 +458,8 @@ def test_only_rates_can_be_compared(combine: Any) -> None:
         combine(fairness.stat_parity)
     with pytest.raises(ValueError, match=r"group"):  # it has a line per group already
         combine(fairness.frequency_by_class)
-    for metric in (fairness.abroca, fairness.multiclass_stat_parity, fairness.theil_between):
+    compared = (fairness.abroca, fairness.theil_between, ranking.exposure_parity)
+    for metric in (*compared, fairness.multiclass_stat_parity):
         with pytest.raises(ValueError, match=r"compares groups already"):
             combine(metric)
     features = {"cluster": "race", "features": "importance", "group": "sex", "pred": "hired"}
@@ -564,3 +565,21 @@ def test_tables_that_do_not_stack(make: Make) -> None:
     tables = [make(fairness.decisions(part, **ROLES)) for part in rows]
     with pytest.raises(SchemaError, match=r"different dtypes, cast them alike"):
         pf.measure(tables, fairness.stat_parity)  # type: ignore[arg-type]
+
+
+@BOTH
+def test_tables_of_other_things_are_not_added_up(make: Make) -> None:
+    numbered = ROWS.with_columns(sex=pl.int_range(pl.len()))
+    table, ages = (make(fairness.decisions(rows, **ROLES)) for rows in (ROWS, numbered))
+    with pytest.raises(SchemaError, match=r"'group' is String in one .* Int64 in another"):
+        pf.measure([table, ages], fairness.stat_parity)  # type: ignore[arg-type]
+    bare = make(fairness.decisions(ROWS, group="sex", label="fit"))
+    with pytest.raises(ValueError, match=r"has no column 'pred'"):
+        pf.measure([table, bare], fairness.stat_parity)  # type: ignore[arg-type]
+
+
+@BOTH
+def test_metrics_that_are_none(make: Make) -> None:
+    for wrong in ("stat_parity", ["stat_parity"], fairness):
+        with pytest.raises(TypeError, match=r"takes metric objects, got .*(stat_parity|module)"):
+            pf.evaluate(make(ROWS), wrong, **ROLES)  # type: ignore[arg-type]

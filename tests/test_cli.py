@@ -468,6 +468,7 @@ BAD = [
     pytest.param([*STAT_PARITY, "--pred", "score >"], "SQL expression", id="SQL"),
     pytest.param([*STAT_PARITY, "--pred", "country"], "\"country = 'yes'\"", id="text pred"),
     pytest.param([*STAT_PARITY, "--pred", "score"], '"score > 0.5"', id="pred of 0.3"),
+    pytest.param([*STAT_PARITY, "--pred", "CAST(score * 9 AS INT)"], ' = 1"`', id="pred of 2"),
     pytest.param([*STAT_PARITY, "--weight", "score - 2"], '"COALESCE(', id="weight"),
     pytest.param([*STAT_PARITY, "--weight", "age"], '"CAST(age AS DOUBLE)"', id="text as weight"),
     pytest.param([*STAT_PARITY, "--by", "day AS n"], '"n AS n_slice"', id="name of a slice"),

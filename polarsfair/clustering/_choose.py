@@ -249,10 +249,10 @@ def gap(
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        A row per clustering, in their order: ``clustering``, ``k`` clusters, ``gap``, the mean of
-        log W over the samples less log W; ``s``, its deviation; and ``chosen``, true for the fewest
-        clusters whose gap is at least that of the next number of clusters less its ``s``. None is
-        chosen where the gap keeps rising, and none after a W of 0, whose gap is null.
+        A row per clustering, in their order: ``k`` clusters, ``gap``, the mean of log W over the
+        samples less log W; ``s``, its deviation; and ``chosen``, true for the fewest clusters whose
+        gap is at least that of the next number of clusters less its ``s``. None is chosen where
+        the gap keeps rising, and none after a W of 0, whose gap is null.
 
     References
     ----------
@@ -273,7 +273,7 @@ def gap(
     ...     }
     ... )
     >>> found = clustering.gap(df, uniform, clusters=["k1", "k2"], features="x")
-    >>> found.select("k", pl.col("gap", "s").round(4), "chosen")
+    >>> found.with_columns(pl.col("gap", "s").round(4))
     shape: (2, 4)
     ┌─────┬─────────┬─────┬────────┐
     │ k   ┆ gap     ┆ s   ┆ chosen │
@@ -293,7 +293,7 @@ def gap(
     spread = _spread_of_samples(others, variant)
     lines = own.join(spread, on=CLUSTERING, how="left")
     result = chosen_gap(_by_number(lines, names, []), variant, errors)
-    shown = result.sort(PLACE).select(CLUSTERING, "k", "gap", "s", "chosen")
+    shown = result.sort(PLACE).select("k", "gap", "s", "chosen")
     return shown if is_lazy(frame, reference) else collect(shown, frame, reference, flat=True)
 
 
