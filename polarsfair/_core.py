@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -729,9 +729,10 @@ def _sharing_a_view(metrics: Sequence[Metric]) -> list[list[Metric]]:
     return list(shared.values())
 
 
-def _as_list(metrics: Metric | Sequence[Metric]) -> list[Metric]:
-    many = isinstance(metrics, Sequence) and not isinstance(metrics, str)
-    listed = list(metrics) if many else [metrics]
+def _as_list(metrics: object) -> list[Metric]:
+    listed: list[Any] = [metrics]
+    if isinstance(metrics, Iterable) and not isinstance(metrics, str):
+        listed = list(metrics)
     if not listed:
         msg = "`metrics` is empty: name at least one, such as `[fairness.stat_parity]`"
         raise ValueError(msg)
