@@ -13,20 +13,9 @@ import pytest
 import polarsfair as pf
 from polarsfair import fairness
 from polarsfair.fairness.mitigation import EqualizedOdds
-from tests._peers import FOLDER
+from tests._peers import FOLDER, JURITY_METRICS
 from tests.test_uncertain import COLUMNS, RECORDED, likely, places, rates, with_draws_of
 
-ALL_SCORES = {
-    "Average Odds": fairness.average_odds,
-    "Disparate Impact": fairness.disparate_impact,
-    "Equal Opportunity": fairness.equal_opportunity,
-    "FNR difference": fairness.fnr_difference,
-    "FOR difference": fairness.for_difference,
-    "Generalized Entropy Index": fairness.generalized_entropy,
-    "Predictive Equality": fairness.predictive_equality,
-    "Statistical Parity": fairness.stat_parity,
-    "Theil Index": fairness.theil,
-}
 OF_LEVELS = {
     "count": pl.len(),
     "prediction_ratio": pl.col("p").mean(),
@@ -96,8 +85,8 @@ TOLD: dict[str, set[str]] = {
 def test_most_likely_gives_all_scores() -> None:
     vector = RECORDED["argmax_all"]
     frame, member = likely(vector)
-    assert vector["values"].keys() == ALL_SCORES.keys()
-    for name, metric in ALL_SCORES.items():
+    assert vector["values"].keys() == JURITY_METRICS.keys()
+    for name, metric in JURITY_METRICS.items():
         ref = {"ref": False} if "ref" in metric.option_names else {}
         value = metric(frame, group=member, pred="predictions", label="labels", **ref)
         assert value == pytest.approx(vector["values"][name], abs=5e-4), name

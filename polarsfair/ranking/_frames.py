@@ -14,7 +14,7 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
 from polarsfair._count import Column, gather_group, group_parts, row_key
-from polarsfair._frames import as_column, as_lazy, check_columns, schema_of
+from polarsfair._frames import as_column, as_lazy, check_anywhere, check_columns, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -219,10 +219,7 @@ def owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str)
     roots = column.meta.root_names()
     owners = [name for name, names in have.items() if all(root in names for root in roots)]
     if not owners:
-        check_columns(
-            pl.LazyFrame(schema=dict.fromkeys([n for names in have.values() for n in names])),
-            {keyword: [column]},
-        )
+        check_anywhere(frames.values(), {keyword: column})
         msg = f"`{keyword}={column}` reads columns of different frames: give one for each frame"
         raise ColumnNotFoundError(msg)
     if USERS in owners and len(owners) == 2 and roots:
