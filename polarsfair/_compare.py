@@ -7,6 +7,7 @@ magnitude is reported, signed; without one, the largest magnitude over all pairs
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -45,45 +46,46 @@ class Comparison:
     over_pairs: Callable[..., pl.Expr] | None = None
     magnitude: Callable[[pl.Expr], pl.Expr] = pl.Expr.abs
 
-    def __call__(self, *bases: Metric, ref: Any = None) -> pl.Expr:
-        """Give the aggregation over the lines of one slice."""
-        known = [pl.col(name) for name in self.known_columns(bases)]
+    def __call__(self, number: int, /, *bases: str, ref: Any = None) -> pl.Expr:
+        """Give the aggregation over the lines of one slice; `bases` are the columns compared."""
+        known = [pl.col(name) for name in known_columns(bases, number)]
         enough = known[0].count() > 1
         if ref is None and self.over_pairs is not None:
             return pl.when(enough).then(self.over_pairs(*known))
-        value, size = (pl.col(name) for name in self.statistic_columns(bases))
+        value, size = (pl.col(name) for name in statistic_columns(bases, number))
         return size.max() if ref is None else pl.when(enough).then(farthest(value, size))
 
-    def known_columns(self, bases: Sequence[Metric]) -> list[str]:
-        """Name the columns of the bases' values in those groups that have all of them."""
-        names = [column_of(base) for base in bases]
-        return names if len(names) == 1 else [f"{name}|{id(self)}" for name in names]
-
-    def statistic_columns(self, bases: Sequence[Metric]) -> tuple[str, str]:
-        """Name the columns of the statistic and of its magnitude."""
-        name = "|".join([*(column_of(base) for base in bases), str(id(self))])
-        return f"{name}|value", f"{name}|size"
-
-    def known_values(self, bases: Sequence[Metric]) -> list[pl.Expr]:
-        """Give the columns that `known_columns` names, where they are new ones."""
-        own = [column_of(base) for base in bases]
-        known = pl.all_horizontal(pl.col(name).is_not_null() for name in own)
-        new = self.known_columns(bases) if len(own) > 1 else []
-        return [
-            pl.when(known).then(pl.col(name)).alias(alias)
-            for name, alias in zip(own, new, strict=False)
-        ]
-
-    def statistic(self, bases: Sequence[Metric]) -> pl.Expr:
+    def statistic(self, bases: Sequence[str], number: int) -> pl.Expr:
         """Give the statistic of every line, as a column: it stands several times in the formula."""
-        own = [pl.col(name) for name in self.known_columns(bases)]
-        other = [pl.col(column_of(base) + REFERENCE) for base in bases]
-        return clean(self.pair(*own, *other)).alias(self.statistic_columns(bases)[0])
+        own = [pl.col(name) for name in known_columns(bases, number)]
+        other = [pl.col(base + REFERENCE) for base in bases]
+        return clean(self.pair(*own, *other)).alias(statistic_columns(bases, number)[0])
 
-    def size(self, bases: Sequence[Metric]) -> pl.Expr:
+    def size(self, bases: Sequence[str], number: int) -> pl.Expr:
         """Give the magnitude of the statistic."""
-        value, size = self.statistic_columns(bases)
+        value, size = statistic_columns(bases, number)
         return self.magnitude(pl.col(value)).alias(size)
+
+
+def known_columns(bases: Sequence[str], number: int) -> list[str]:
+    """Name the columns of the bases' values in those groups that have all of them."""
+    return list(bases) if len(bases) == 1 else [f"{name}|{number}" for name in bases]
+
+
+def statistic_columns(bases: Sequence[str], number: int) -> tuple[str, str]:
+    """Name the columns of the statistic and of its magnitude."""
+    name = "|".join([*bases, str(number)])
+    return f"{name}|value", f"{name}|size"
+
+
+def known_values(own: Sequence[str], number: int) -> list[pl.Expr]:
+    """Give the columns that `known_columns` names, where they are new ones."""
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in own)
+    new = known_columns(own, number) if len(own) > 1 else []
+    return [
+        pl.when(known).then(pl.col(name)).alias(alias)
+        for name, alias in zip(own, new, strict=False)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,10 @@ class Extreme:
 
     pick: Callable[[pl.Expr], pl.Expr]
 
-    def __call__(self, base: Metric, /) -> pl.Expr:
+    def __call__(self, number: int, base: str, /) -> pl.Expr:
         """Give the aggregation over the lines of one slice."""
-        return self.pick(pl.col(column_of(base)))
+        del number
+        return self.pick(pl.col(base))
 
 
 DIFFERENCE = Comparison(lambda own, other: own - other, spread)
@@ -253,11 +256,6 @@ def check_rate(metric: Metric, what: str) -> None:
         raise ValueError(msg)
 
 
-def column_of(base: Metric) -> str:
-    """Name the column that holds the values of a base, options included."""
-    return f"{base.name}|{id(base.formula)}|{dict(base.options)!r}"
-
-
 def each_group(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
     """View one line per group: the values of all bases, compared with nothing."""
     return own_values(table, _bases(members), keys)
@@ -297,13 +295,18 @@ def per_pair(
 def _with_comparisons(
     lines: pl.LazyFrame, members: Sequence[Metric], *, statistic: bool
 ) -> pl.LazyFrame:
-    pairs = [(m.formula, m.bases) for m in members if isinstance(m.formula, Comparison)]
-    unique = list({(id(how), tuple(map(column_of, of))): (how, of) for how, of in pairs}.values())
-    lines = lines.with_columns(value for how, of in unique for value in how.known_values(of))
+    unique: dict[tuple[tuple[str, ...], int], Comparison] = {}
+    for member in members:
+        formula = member.formula
+        if isinstance(formula, functools.partial) and isinstance(formula.func, Comparison):
+            of = tuple(base.name for base in member.bases)
+            unique[of, formula.args[0]] = formula.func
+    named = [(how, *name) for name, how in unique.items()]
+    lines = lines.with_columns(value for _, of, i in named for value in known_values(of, i))
     if not statistic:
         return lines
-    return lines.with_columns(how.statistic(of) for how, of in unique).with_columns(
-        how.size(of) for how, of in unique
+    return lines.with_columns(how.statistic(of, i) for how, of, i in named).with_columns(
+        how.size(of, i) for how, of, i in named
     )
 
 
@@ -367,5 +370,4 @@ def _joined(left: pl.LazyFrame, right: pl.LazyFrame, on: Sequence[str]) -> pl.La
 
 def _bases(members: Sequence[Metric]) -> list[Metric]:
     """List the distinct bases of several comparisons, each under its column's name."""
-    unique = {column_of(base): base for member in members for base in member.bases}
-    return [base.alias(name) for name, base in unique.items()]
+    return list({base.name: base for member in members for base in member.bases}.values())

@@ -668,7 +668,7 @@ def read(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) ->
     """Evaluate metrics whose options are resolved: a line per key, a column per metric."""
     parts = [
         _aggregate(_lines(table, members, keys), members, [*keys, *members[0].result_keys()])
-        for members in _sharing_a_view(metrics)
+        for members in map(_numbered, _sharing_a_view(metrics))
     ]
     all_keys = [*keys, *metrics[0].result_keys()]
     if len(parts) > 1 and not all_keys:
@@ -706,7 +706,9 @@ def _lines(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) 
 def _aggregate(lines: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
     values = {
         # A comparison's formula reads the columns of its bases; other metrics have none.
-        m.name: m.formula(*m.bases, **_taken_by(m.formula, m)).cast(pl.Float64)
+        m.name: m.formula(*(base.name for base in m.bases), **_taken_by(m.formula, m)).cast(
+            pl.Float64
+        )
         for m in members
     }
     found = lines.group_by(keys).agg(**values) if keys else lines.select(**values)
@@ -727,6 +729,32 @@ def _sharing_a_view(metrics: Sequence[Metric]) -> list[list[Metric]]:
         same = (metric.view, repr(_taken_by(metric.view, metric)))
         shared.setdefault(same, []).append(metric)
     return list(shared.values())
+
+
+def _numbered(members: Sequence[Metric]) -> list[Metric]:
+    """Number what is compared, and how: the columns of a view are named by these numbers.
+
+    Numbers are the same in every process, so that two runs make the same plan.
+    """
+    bases: dict[tuple[object, str, str], str] = {}
+    formulas: dict[object, int] = {}
+    for member in members:
+        formulas.setdefault(member.formula, len(formulas))
+        for base in member.bases:
+            same = (base.formula, base.name, repr(dict(base.options)))
+            bases.setdefault(same, f"{base.name}|{len(bases)}")
+
+    def numbered(member: Metric) -> Metric:
+        if not member.bases:
+            return member
+        named = tuple(
+            base.alias(bases[base.formula, base.name, repr(dict(base.options))])
+            for base in member.bases
+        )
+        formula = functools.partial(member.formula, formulas[member.formula])
+        return replace(member, bases=named, formula=formula)
+
+    return [numbered(member) for member in members]
 
 
 def _as_list(metrics: object) -> list[Metric]:
