@@ -26,11 +26,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from polarsfair._by_group import by_group
-from polarsfair._catalog import FAMILIES, catalog, metrics
-from polarsfair._compare import difference, group_max, group_min, ratio
-from polarsfair._core import Metric, Tally, evaluate, measure
-from polarsfair._reference import OVERALL, REST
+from polarsfair._engine.by_group import by_group
+from polarsfair._engine.catalog import FAMILIES, catalog, metrics
+from polarsfair._engine.compare import difference, group_max, group_min, ratio
+from polarsfair._engine.evaluate import Metric, Tally, evaluate, measure
+from polarsfair._engine.reference import OVERALL, REST
 
 if TYPE_CHECKING:
     from types import ModuleType

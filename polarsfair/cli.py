@@ -1,7 +1,7 @@
 """The command line: lakes in, tables out.
 
-A thin layer over the Python functions. `polarsfair._request` makes objects of what is typed,
-`polarsfair._show` makes tables of what comes out.
+A thin layer over the Python functions. `polarsfair._cli.parse` makes objects of what is typed,
+`polarsfair._cli.show` makes tables of what comes out.
 """
 
 import io
@@ -17,8 +17,10 @@ from polars.exceptions import PolarsError
 from rich.console import RenderableType
 
 import polarsfair as pf
-from polarsfair import _demo, _request, _show
-from polarsfair._frames import fault_message
+from polarsfair._cli import demo as _demo
+from polarsfair._cli import parse as _request
+from polarsfair._cli import show as _show
+from polarsfair._engine.frames import fault_message
 
 app = typer.Typer(
     help="Fairness, ranking and clustering metrics over Parquet lakes.",

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair import _catalog
-from polarsfair._by_group import by_group
-from polarsfair._core import Metric, evaluate, measure
+from polarsfair._engine import catalog as _catalog
+from polarsfair._engine.by_group import by_group
+from polarsfair._engine.evaluate import Metric, evaluate, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

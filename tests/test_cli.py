@@ -17,7 +17,10 @@ from polars.testing import assert_frame_equal
 from rich.console import Console
 
 import polarsfair as pf
-from polarsfair import _request, _sample, _show, cli, fairness
+from polarsfair import cli, fairness
+from polarsfair._cli import parse as _request
+from polarsfair._cli import sample as _sample
+from polarsfair._cli import show as _show
 
 Run = Callable[..., tuple[int, str, str]]
 

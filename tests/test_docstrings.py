@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import polarsfair as pf
-from polarsfair._catalog import FAMILIES, family_members
+from polarsfair._engine.catalog import FAMILIES, family_members
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 METRICS = {

@@ -6,17 +6,14 @@ No orphan on either side: a metric without a statement fails, and a statement wi
 import pytest
 
 import polarsfair as pf
-from tests import (
-    _cases_clustering,
-    _cases_consistency,
-    _cases_exposure,
-    _cases_fairness,
-    _cases_geometry,
-    _cases_matches,
-    _cases_ranking,
-    _cases_uncertain,
-)
 from tests._oracle import QUERIES, Case, actual, differences, expected, path_of
+from tests.clustering import _cases as _cases_clustering
+from tests.clustering import _cases_geometry
+from tests.engine import _cases_uncertain
+from tests.fairness import _cases as _cases_fairness
+from tests.fairness import _cases_consistency
+from tests.ranking import _cases as _cases_ranking
+from tests.ranking import _cases_exposure, _cases_matches
 
 CASES: dict[str, list[Case]] = {
     "fairness": _cases_fairness.CASES

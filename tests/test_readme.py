@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import polarsfair as pf
-from polarsfair import _sample, cli
+from polarsfair import cli
+from polarsfair._cli import sample as _sample
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from polarsfair.fairness.mitigation import (
     EqualOpportunity,
     GroupThresholds,
 )
-from tests.test_mitigation import people
+from tests.fairness.test_mitigation import people
 
 ROLES: dict[str, Any] = {"label": "y", "pred": "p", "group": "g"}
 ROWS = people(800, 9)

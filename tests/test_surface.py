@@ -13,7 +13,8 @@ from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 import polarsfair.namespace
-from polarsfair import _request, fairness, ranking
+from polarsfair import fairness, ranking
+from polarsfair._cli import parse as _request
 
 ROWS = pl.DataFrame(
     {

@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import polars as pl
 
-from polarsfair._core import measure
-from polarsfair._frames import as_lazy, collect, is_lazy
-from polarsfair.fairness import _choices as choices
-from polarsfair.fairness._apply import Unknown, transformed
-from polarsfair.fairness._decisions import accuracy
-from polarsfair.fairness._error_gaps import equal_opportunity, equalized_odds, predictive_equality
-from polarsfair.fairness._selection_gaps import stat_parity
+from polarsfair._engine.evaluate import measure
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair.fairness._decisions.errors import (
+    equal_opportunity,
+    equalized_odds,
+    predictive_equality,
+)
+from polarsfair.fairness._decisions.rates import accuracy
+from polarsfair.fairness._decisions.selection import stat_parity
+from polarsfair.fairness._mitigation import cells as choices
+from polarsfair.fairness._mitigation.apply import Unknown, transformed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup
-    from polarsfair.fairness._bins import Bins
+    from polarsfair._engine.frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup
+    from polarsfair.fairness._scores.bins import Bins
 
 Cost: TypeAlias = "Sequence[Sequence[float]]"
 """``cost[label][decision]``: rows are what was true, columns what was decided."""

@@ -1,14 +1,14 @@
 """Quality, diversity and exposure of recommendations, and for whom."""
 
-from polarsfair._compare import *
-from polarsfair.ranking._audiences import *
-from polarsfair.ranking._catalogue import *
-from polarsfair.ranking._diversity import *
-from polarsfair.ranking._exposure import *
-from polarsfair.ranking._gains import *
-from polarsfair.ranking._item_groups import *
-from polarsfair.ranking._lists import *
-from polarsfair.ranking._matches import *
-from polarsfair.ranking._outcomes import *
-from polarsfair.ranking._quality import *
-from polarsfair.ranking._reports import *
+from polarsfair._engine.compare import *
+from polarsfair.ranking._lists.gains import *
+from polarsfair.ranking._lists.masks import *
+from polarsfair.ranking._lists.quality import *
+from polarsfair.ranking._lists.reports import *
+from polarsfair.ranking._matches.outcomes import *
+from polarsfair.ranking._matches.pairs import *
+from polarsfair.ranking._shown.catalogue import *
+from polarsfair.ranking._shown.diversity import *
+from polarsfair.ranking._shown.exposure import *
+from polarsfair.ranking._shown.item_groups import *
+from polarsfair.ranking._shown.user_groups import *

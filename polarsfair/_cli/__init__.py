@@ -1,0 +1,1 @@
+"""The command line: parsing, showing, the demo and its sample lake."""

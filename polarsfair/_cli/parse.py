@@ -1,0 +1,384 @@
+"""What is typed on the command line, made into frames, expressions and metrics.
+
+This is the one place where names become objects. Everything here raises `ValueError` or an
+`OSError` with a message that says what to type.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import glob
+import inspect
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+import polarsfair as pf
+from polarsfair._engine.catalog import FAMILIES
+from polarsfair._engine.evaluate import FRAME_ROLES, ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+COMBINATORS = {
+    "difference": pf.difference,
+    "ratio": pf.ratio,
+    "group_min": pf.group_min,
+    "group_max": pf.group_max,
+}
+OWN_FLAGS = frozenset(
+    "group pred label score weight by ref role option metrics tally out dir rows".split()
+)
+"""What has a flag of its own; other roles are given by `--role`, options by `--option`."""
+
+FLAGS = (
+    (r"(<frame>|=\.\.\.), (?=\w+=)", r"\1` and `"),
+    (r'pl\.col\("([^"]+)"\)', r"\1"),
+    (r", hint: pass cast_options=.*", ": the files of a lake have one type a column"),
+    (r'`(\w+)="<column>"`', r"`--\1 COLUMN`"),
+    (r"`(\w+)=<frame>`", r"`--\1 LAKE`"),
+    (r"`(\w+)='([^'`]*)'`", r"`--\1 \2`"),
+    (r'`(\w+)=([^`]+) == "([^"`]*)"`', r"""`--\1 "\2 = '\3'"`"""),
+    (r"`(\w+)=([^`]+) == (\d+)`", r'`--\1 "\2 = \3"`'),
+    (r"`(\w+)=([^`]+) > ([\d.]+)`", r'`--\1 "\2 > \3"`'),
+    (r"`(\w+)=([^`]+)\.is_not_null\(\)`", r'`--\1 "\2 IS NOT NULL"`'),
+    (r"`(\w+)=([^`]+)\.fill_null\(0\)`", r'`--\1 "COALESCE(\2, 0)"`'),
+    (r"`(\w+)=([^`]+)\.cast\(pl\.Float64\)`", r'`--\1 "CAST(\2 AS DOUBLE)"`'),
+    (r"`(\w+)=([^`]+)\.cast\(pl\.Int64\)`", r'`--\1 "CAST(\2 AS BIGINT)"`'),
+    (r"`(\w+)=([^`]+)\.cast\(pl\.String\)`", r'`--\1 "CAST(\2 AS VARCHAR)"`'),
+    (r'`(\w+)=([^`]+)\.alias\("([^"]+)"\)`', r'`--\1 "\2 AS \3"`'),
+)
+"""How messages write keywords in Python, and the flags that say the same."""
+
+SHORTEST = 4
+"""Letters of a word that is looked for in the docstrings."""
+
+EVERYONE = {"overall": pf.OVERALL, "rest": pf.REST}
+
+
+def scan(sources: Sequence[str]) -> pl.LazyFrame:
+    """Scan files, globs, directories and object-store URLs as one frame, with hive columns."""
+    paths = files(sources)
+    remote = any("://" in path for path in paths)
+    # Local globs are expanded here; expanding them twice would misread a `[` in a file's name.
+    # A column that came later is no concern of a request that does not name it.
+    rows = pl.scan_parquet(paths, hive_partitioning=True, glob=remote, extra_columns="ignore")
+    try:
+        rows.collect_schema()
+    except (PolarsError, OSError) as error:
+        msg = f"{paths[0]!r} cannot be read as Parquet: {error}"
+        raise ValueError(msg) from None
+    return rows
+
+
+def scan_each(sources: Sequence[str]) -> list[pl.LazyFrame]:
+    """Scan every file by itself: stored tables may differ in their columns."""
+    return [scan([path]) for path in files(sources)]
+
+
+def files(sources: Sequence[str]) -> list[str]:
+    """List the Parquet files that `sources` stand for; URLs stay as they are."""
+    return [path for source in sources for path in _files(source)]
+
+
+def _files(source: str) -> list[str]:
+    if "://" in source:
+        return [source]
+    found = [source] if Path(source).exists() else sorted(glob.glob(source, recursive=True))
+    listed = [file for path in found for file in _within(Path(path))]
+    if not listed:
+        what = "holds no .parquet file" if found else "is no file, directory or glob with a match"
+        msg = f"{source!r} {what}"
+        raise FileNotFoundError(msg)
+    return listed
+
+
+def _within(path: Path) -> list[str]:
+    """List a directory's Parquet files, without those that writers hide by `_` or `.`."""
+    if not path.is_dir():
+        return [str(path)]
+    return sorted(
+        str(file)
+        for file in path.rglob("*.parquet")
+        if not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
+    )
+
+
+def metrics(texts: Iterable[str]) -> list[pf.Metric]:
+    """Find metrics by names, given one by one or separated by commas."""
+    typed = [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    if not typed:
+        msg = "`--metrics` is empty: name at least one, such as `--metrics stat_parity`"
+        raise ValueError(msg)
+    found = {name: metric(name) for name in typed}
+    if len(found) < len(typed) or len({m.name for m in found.values()}) < len(found):
+        msg = f"`--metrics {','.join(typed)}` would give two columns of one name: ask one a call"
+        raise ValueError(msg)
+    return list(found.values())
+
+
+def metric(text: str) -> pf.Metric:
+    """Find ``fairness.precision``, ``stat_parity`` where one family has it, ``ratio(accuracy)``."""
+    combined = re.fullmatch(r"(\w+)\((.+)\)", text)
+    if combined and combined[1] in COMBINATORS:
+        return COMBINATORS[combined[1]](metric(combined[2].strip()))
+    if combined:
+        hint = suggestion(combined[1], list(COMBINATORS))
+        msg = f"{combined[1]!r} compares nothing: {hint}there are {', '.join(COMBINATORS)}"
+        raise ValueError(msg)
+    found = [m for m in pf.metrics() if text in (m.name, full_name(m))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        choice = " or ".join(map(full_name, found))
+        msg = f"{text!r} is a metric of several families: write {choice}"
+        raise ValueError(msg)
+    names = [name for m in pf.metrics() for name in (m.name, full_name(m))]
+    hint = mentions(text) or suggestion(text, names)
+    msg = f"no metric is called {text!r}: {hint}`polarsfair metrics` lists all"
+    raise ValueError(msg)
+
+
+def mentions(text: str) -> str:
+    """Offer the metrics that explain themselves by `text`: another name of theirs, mostly."""
+    words = re.compile(rf"\b{re.escape(text.replace('_', ' '))}\b", re.IGNORECASE)
+    explained = {
+        m: " ".join(explanation_of(m).partition("References\n")[0].split()) for m in pf.metrics()
+    }
+    places = {m: found.start() for m, doc in explained.items() if (found := words.search(doc))}
+    nearest = sorted(places, key=lambda m: places[m])[:3] if len(text) >= SHORTEST else []
+    return f"see {', '.join(map(full_name, nearest))}; " if nearest else ""
+
+
+def explanation(text: str) -> str:
+    """Explain a metric and what it is asked with, or a frame or a table that a family makes."""
+    others = [
+        member
+        for family in FAMILIES
+        for name, member in vars(getattr(pf, family)).items()
+        if text in (name, f"{family}.{name}") and not isinstance(member, pf.Metric)
+    ]
+    if others and not text.startswith("_"):
+        return explanation_of(others[0])
+    asked = metric(text)
+    more = [role for role in asked.tally.roles if role not in asked.roles]
+    listed = {"roles": asked.roles, "also": more, "options": asked.option_names}
+    facts = [f"{what} {', '.join(names)}" for what, names in listed.items() if names]
+    head = f"{full_name(asked)}: {'; '.join([*facts, f'table {asked.tally.name}'])}"
+    return f"{head}\n\n{explanation_of(asked)}"
+
+
+def explanation_of(member: object) -> str:
+    """Give the docstring of a metric, tally or function."""
+    return inspect.getdoc(member) or ""
+
+
+def full_name(metric: pf.Metric) -> str:
+    """Name a metric with its family."""
+    return f"{metric.family}.{metric.name}"
+
+
+def suggestion(text: str, names: Sequence[str]) -> str:
+    """Offer the name that looks most like `text`, if any does."""
+    close = difflib.get_close_matches(text, names, n=1)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
+def tally(text: str) -> pf.Tally:
+    """Find a tally such as ``fairness.decisions``."""
+    family, _, name = text.partition(".")
+    found = getattr(getattr(pf, family, None), name, None) if name else None
+    if isinstance(found, pf.Tally):
+        return found
+    families = (vars(getattr(pf, family)).values() for family in FAMILIES)
+    names = sorted({t.name for members in families for t in members if isinstance(t, pf.Tally)})
+    named = [name for name in names if name.partition(".")[2] == text]
+    hint = f"did you mean {named[0]!r}? " if named else suggestion(text, names)
+    msg = f"no tally is called {text!r}: {hint}there are {', '.join(names)}"
+    raise ValueError(msg)
+
+
+def keys(table: pl.LazyFrame, made_by: pf.Tally) -> list[str]:
+    """List the slices and cells of a table: the order to show it in."""
+    names = table.collect_schema().names()
+    return [name for name in names if name not in made_by.merging(names)]
+
+
+def keywords(
+    rows: pl.LazyFrame,
+    named: Mapping[str, str | list[str] | None],
+    role: list[str] | None,
+    option: list[str] | None,
+) -> dict[str, Any]:
+    """Read roles, with and without a flag of their own, and options."""
+    return roles(rows, {**named, **more_roles(role)}) | options(option)
+
+
+def roles(rows: pl.LazyFrame, texts: Mapping[str, str | list[str] | None]) -> dict[str, Any]:
+    """Read roles as columns or SQL expressions over `rows`, or as lakes of their own."""
+    given = {name: [text] if isinstance(text, str) else text for name, text in texts.items()}
+    return {
+        name: scan(text) if name in FRAME_ROLES else one_or_many(columns(rows, text))
+        for name, text in given.items()
+        if text
+    }
+
+
+def more_roles(texts: list[str] | None) -> dict[str, list[str]]:
+    """Split ``--role user=id``; a role that is repeated is a list of columns."""
+    given: dict[str, list[str]] = {}
+    for name, text in pairs(texts, "--role"):
+        given.setdefault(name, []).append(text)
+    return given
+
+
+def one_or_many(columns: list[str | pl.Expr]) -> str | pl.Expr | list[str | pl.Expr]:
+    """Take a single column out of its list: a list of groups would be an intersection."""
+    return columns[0] if len(columns) == 1 else columns
+
+
+def columns(rows: pl.LazyFrame, texts: list[str] | None) -> list[str | pl.Expr]:
+    """Read column names, also several with commas between them, and SQL expressions."""
+    schema = rows.collect_schema()
+    return [column for text in texts or [] for column in _columns(text, schema)]
+
+
+def _columns(text: str, schema: pl.Schema) -> list[str | pl.Expr]:
+    if text in schema:
+        return [text]
+    # A lone word is a name even when it is not in the schema: the core says what is near it.
+    parts = [part.strip() for part in text.split(",")]
+    if all(part in schema or part.isidentifier() for part in parts):
+        return list(parts)
+    try:
+        return [pl.sql_expr(text)]
+    except PolarsError as error:
+        msg = f"{text!r} is neither a column nor a Polars SQL expression: {error}"
+        raise ValueError(msg) from None
+
+
+def reference(text: str, groups: Mapping[str, Any]) -> Any:
+    """Read the reference in the dtypes of the group columns, given by name.
+
+    ``M``; ``sex=M,race=white`` for an intersection; ``overall`` and ``rest`` for everyone and
+    everyone else. A group that is itself called so is ``sex=overall``.
+    """
+    parts = _named(text, [*groups, "group"] if len(groups) == 1 else list(groups))
+    if not parts and text in EVERYONE:
+        return EVERYONE[text]
+    if len(groups) == 1:
+        ((name, dtype),) = groups.items()
+        return value(next(iter(parts.values()), text), dtype, name)
+    if set(parts) != set(groups):
+        example = ",".join(f"{name}=..." for name in groups)
+        msg = f"`--ref {text}` does not name one of the intersections: write `--ref {example}`"
+        raise ValueError(msg)
+    return {name: value(parts[name], dtype, name) for name, dtype in groups.items()}
+
+
+def _named(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Split ``a=1,b=2`` at the given names, so that values may hold commas and equal signs."""
+    pattern = rf"(?:^|,)\s*({'|'.join(map(re.escape, names))})\s*="
+    start, *pieces = re.split(pattern, text)
+    return {} if start else dict(zip(pieces[::2], map(str.strip, pieces[1::2]), strict=True))
+
+
+def value(text: str, dtype: Any, name: str) -> Any:
+    """Read `text` as a value of `dtype`."""
+    written = pl.Series([text])
+    try:
+        if dtype == pl.Boolean:
+            return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
+        if dtype.is_temporal():
+            return written.str.strptime(dtype, strict=True).item()
+        return written.cast(dtype, strict=True).item()
+    except (KeyError, PolarsError):
+        msg = f"`--ref {text}` is no value of the group column {name!r}, which is {dtype}"
+        raise ValueError(msg) from None
+
+
+def groups(rows: pl.LazyFrame, group: Any) -> dict[str, Any]:
+    """Give the dtype of each group column: one, or one per part of an intersection."""
+    if group is None:
+        msg = "`--ref` names a group: add `--group COLUMN`"
+        raise ValueError(msg)
+    schema = rows.select(group).collect_schema()
+    ((name, dtype), *others) = schema.items()
+    if not others and isinstance(dtype, pl.Struct):
+        return {field.name: field.dtype for field in dtype.fields}
+    return {name: dtype, **dict(others)}
+
+
+def pairs(texts: list[str] | None, flag: str) -> list[tuple[str, str]]:
+    """Split texts of the form ``name=value``."""
+    split = [text.partition("=") for text in texts or []]
+    for name, equals, rest in split:
+        if not (name.strip() and rest.strip()):
+            msg = f"`{flag}` takes NAME=VALUE, got {name + equals + rest!r}"
+            raise ValueError(msg)
+    return [(name.strip(), rest.strip()) for name, _, rest in split]
+
+
+def options(texts: list[str] | None) -> dict[str, Any]:
+    """Read options, ``alpha=1`` or ``k=[5, 10]``; what is no Python literal is text."""
+    return {name: _literal(text) for name, text in pairs(texts, "--option")}
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def as_flags(message: str) -> str:
+    """Rewrite the Python that a message tells the caller to type as command-line flags."""
+    message = re.sub(r"`(\w+\.\w+)\(frame, ([^)`]*)\)`", _as_command, message)
+    for python, flag in FLAGS:
+        message = re.sub(python, flag, message)
+    message = re.sub(r"`--(\w+) ([^`]+)`", lambda found: f"`{_flag(found[1], found[2])}`", message)
+    return re.sub(r"`(\w+)=([^`]+)`", _as_option, message)
+
+
+def _as_command(call: re.Match[str]) -> str:
+    """Write the call of a tally as the command that makes its table."""
+    names = re.findall(r"(\w+)=", call[2])
+    flags = " ".join(_flag(name, "LAKE" if name in FRAME_ROLES else "COLUMN") for name in names)
+    return f"`polarsfair tally LAKE --tally {call[1]} {flags} --out FILE`"
+
+
+def _as_option(keyword: re.Match[str]) -> str:
+    """Write `k=[5, 10]` with its flag, and leave alone what only Python has."""
+    name, text = keyword[1], keyword[2].replace('"', "")
+    if name in ROLES and text != "[...]":
+        # A list of columns is written with commas, one of numbers as in Python.
+        text = text.strip("[]").replace(", ", ",")
+    return f"`{_flag(name, text)}`" if name in (*ROLES, *_options()) else keyword[0]
+
+
+def _flag(name: str, text: str) -> str:
+    if name in OWN_FLAGS or name not in (*ROLES, *_options()):
+        return f"--{name} {text}"
+    words = f"{name}={text.strip(chr(34))}"
+    quoted = words if re.fullmatch(r"[\w.,=-]+", words) else f'"{words}"'
+    return f"{'--role' if name in ROLES else '--option'} {quoted}"
+
+
+def _options() -> set[str]:
+    return {name for metric in pf.metrics() for name in metric.option_names}
+
+
+def unknown_flag(message: str) -> str:
+    """Say how a role or an option is given that was written as a flag of its own."""
+    found = re.fullmatch(r"No such option: --([\w-]+)(.*)", message)
+    name = found[1].replace("-", "_") if found else ""
+    # Another flag that looks like it, as `--metrics` does like `--metric`, is the better guess.
+    guessed = bool(found and found[2])
+    if name in OWN_FLAGS or name not in (ROLES if guessed else ROLES | _options()):
+        return message
+    what = "LAKE" if name in FRAME_ROLES else "COLUMN" if name in ROLES else "VALUE"
+    return f"`--{name.replace('_', '-')}` is no flag: write `{_flag(name, what)}`"

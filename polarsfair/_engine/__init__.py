@@ -1,0 +1,1 @@
+"""How one call is answered, from a frame to its value; knows no family."""

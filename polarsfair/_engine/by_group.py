@@ -1,0 +1,180 @@
+"""The long frame: every group, its value, and how it differs from the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import polars as pl
+
+from polarsfair._engine.checks import check_class
+from polarsfair._engine.compare import REFERENCE, check_rate, with_reference
+from polarsfair._engine.evaluate import Metric, inner_names, prepare, read
+from polarsfair._engine.frames import collect, is_lazy
+from polarsfair._engine.reference import (
+    GROUP,
+    Everyone,
+    check_counted,
+    check_reference,
+    stop_unless_found,
+)
+from polarsfair._formula import clean, quotient
+
+if TYPE_CHECKING:
+    from polarsfair._engine.frames import EagerFrame, IntoFrame, IntoGroup, IntoSlices
+
+_COLUMNS = ("metric", "n", "value", "ref", "difference", "ratio")
+
+
+@overload
+def by_group(
+    frame: pl.LazyFrame,
+    metrics: Metric | Sequence[Metric],
+    *,
+    group: IntoGroup,
+    ref: Any = ...,
+    by: IntoSlices | None = ...,
+    **keywords: Any,
+) -> pl.LazyFrame: ...
+@overload
+def by_group(
+    frame: EagerFrame,
+    metrics: Metric | Sequence[Metric],
+    *,
+    group: IntoGroup,
+    ref: Any = ...,
+    by: IntoSlices | None = ...,
+    **keywords: Any,
+) -> pl.DataFrame: ...
+def by_group(
+    frame: IntoFrame,
+    metrics: Metric | Sequence[Metric],
+    *,
+    group: IntoGroup,
+    ref: Any = None,
+    by: IntoSlices | None = None,
+    **keywords: Any,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Give every group's value of every rate, and how it compares with a reference.
+
+    Parameters
+    ----------
+    frame
+        Eager, lazy, or anything with the Arrow C stream interface.
+    metrics
+        Rates of any family that read the same table.
+    group
+        Column, expression, or several of them (their intersection); or a mapping from classes to
+        the columns of their probabilities.
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``. Without it ``difference`` and ``ratio`` are null.
+    by
+        Slices.
+    **keywords
+        Further roles and options, as in `evaluate`.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        The slices, ``group``, ``metric``, ``n`` (rows that the rate could use), ``value``,
+        ``ref``, ``difference`` and ``ratio``, sorted by slice, group and metric. Unknown groups
+        are shown and compared with nothing.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polarsfair as pf
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M", None], "hired": [0, 1, 1, 1, 0]})
+    >>> pf.by_group(df, fairness.selection_rate, group="sex", pred="hired", ref="M")
+    shape: (3, 7)
+    ┌───────┬────────────────┬─────┬───────┬──────┬────────────┬───────┐
+    │ group ┆ metric         ┆ n   ┆ value ┆ ref  ┆ difference ┆ ratio │
+    │ ---   ┆ ---            ┆ --- ┆ ---   ┆ ---  ┆ ---        ┆ ---   │
+    │ str   ┆ str            ┆ i64 ┆ f64   ┆ str  ┆ f64        ┆ f64   │
+    ╞═══════╪════════════════╪═════╪═══════╪══════╪════════════╪═══════╡
+    │ null  ┆ selection_rate ┆ 1   ┆ 0.0   ┆ null ┆ null       ┆ null  │
+    │ F     ┆ selection_rate ┆ 2   ┆ 0.5   ┆ M    ┆ -0.5       ┆ 0.5   │
+    │ M     ┆ selection_rate ┆ 2   ┆ 1.0   ┆ M    ┆ 0.0        ┆ 1.0   │
+    └───────┴────────────────┴─────┴───────┴──────┴────────────┴───────┘
+    """
+    check_class(ref, group)
+    request = prepare(frame, metrics, by, {**keywords, "group": group}, grouped=True)
+    _check(request.metrics, request.slices)
+    inner = inner_names(request.slices)
+    table, slices = request.table.rename(inner), list(inner.values())
+    keys = [*slices, *request.metrics[0].result_keys()]
+    schema = table.collect_schema()
+    check_counted(request.metrics[0], schema)
+    dtype = schema[GROUP]
+    if ref is not None and not isinstance(ref, Everyone):
+        check_reference(ref, dtype)
+        table = stop_unless_found(table, ref)
+    lines = read(table, request.metrics, [*slices, GROUP])
+    if ref is not None:
+        lines = with_reference(lines, table, request.metrics, slices, ref)
+    sizes = _sizes(table, request.metrics, [*slices, GROUP])
+    lines = lines.join(sizes, on=[*slices, GROUP], how="left", nulls_equal=True).cache()
+    result = pl.concat(
+        _long(lines, metric, [*slices, GROUP, *keys[len(slices) :]], ref, dtype)
+        for metric in request.metrics
+    )
+    result = result.sort(*slices, GROUP, "metric", *keys[len(slices) :])
+    result = result.rename({name: shown for shown, name in inner.items()})
+    return result if is_lazy(frame, *request.given.values()) else collect(result, frame)
+
+
+def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
+    names = [GROUP, *(metric.name for metric in metrics)]
+    for metric in metrics:
+        if names.count(metric.name) > 1:
+            msg = f'two columns would be called {metric.name!r}: rename one with `.alias("...")`'
+            raise ValueError(msg)
+        check_rate(metric, "by_group")
+    for name in slices:
+        if name in _COLUMNS:
+            msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
+            raise ValueError(msg)
+
+
+def _sizes(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+    """Count the rows that each rate could use: those whose columns it reads are known."""
+    return table.group_by(keys).agg(
+        pl.col(metric.tally.size).filter(metric.usable).sum().alias(f"{metric.name}|n")
+        for metric in metrics
+    )
+
+
+def _long(
+    lines: pl.LazyFrame,
+    metric: Metric,
+    keys: Sequence[str],
+    ref: Any,
+    dtype: pl.DataType,
+) -> pl.LazyFrame:
+    value, known = pl.col(metric.name), pl.col(GROUP).is_not_null()
+    if ref is None:
+        other = pl.lit(None, dtype=pl.Float64)
+    elif isinstance(ref, Everyone):
+        other = pl.col(metric.name + REFERENCE)
+    else:
+        # Beside the reference itself stands null; it is no farther from itself than 0.
+        other = pl.coalesce(metric.name + REFERENCE, pl.when(REFERENCE).then(value))
+    compared = pl.when(known)
+    return lines.select(
+        *keys,
+        pl.lit(metric.name).alias("metric"),
+        pl.col(f"{metric.name}|n").alias("n"),
+        value.alias("value"),
+        compared.then(_as_column(ref, dtype)).alias("ref"),
+        compared.then(clean(value - other)).alias("difference"),
+        compared.then(quotient(value, other)).alias("ratio"),
+    )
+
+
+def _as_column(ref: Any, dtype: pl.DataType) -> pl.Expr:
+    if isinstance(ref, Everyone):
+        return pl.lit(ref.value)
+    if isinstance(ref, Mapping):
+        return pl.struct(pl.lit(value).alias(name) for name, value in ref.items()).cast(dtype)
+    return pl.lit(ref).cast(dtype)

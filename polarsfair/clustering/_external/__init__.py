@@ -1,0 +1,1 @@
+"""Clusters compared with labels."""

@@ -1,0 +1,237 @@
+"""Clusters against labels: the contingency table, and the views that external measures share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.evaluate import Tally
+from polarsfair._engine.frames import fault
+from polarsfair._engine.reference import comparable, equals
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+
+__all__ = ["contingency"]
+
+
+def _count_contingency(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    cluster: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+) -> pl.LazyFrame:
+    """Count rows per cluster and label: the contingency table of a clustering.
+
+    The table has the slices, ``group``, ``cluster`` and ``label`` of any plain dtype (only the
+    roles that were given; null where unknown), ``n`` rows, and with ``weight``, a frequency, also
+    ``w`` and ``w2``. Tables add up: stack them and use `measure`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "y": ["a", "b", "b", "b"]})
+    >>> clustering.contingency(df, cluster="c", label="y").sort("cluster", "label")
+    shape: (3, 3)
+    ┌─────────┬───────┬─────┐
+    │ cluster ┆ label ┆ n   │
+    │ ---     ┆ ---   ┆ --- │
+    │ i64     ┆ str   ┆ i64 │
+    ╞═════════╪═══════╪═════╡
+    │ 1       ┆ a     ┆ 1   │
+    │ 1       ┆ b     ┆ 1   │
+    │ 2       ┆ b     ┆ 2   │
+    └─────────┴───────┴─────┘
+    """
+    cells = {"cluster": cluster, "label": label}
+    return count_cells(rows, by, group=group, cells=cells, weight=weight)
+
+
+contingency = Tally(
+    name="clustering.contingency",
+    count=_count_contingency,
+    cells=("group", "cluster", "label"),
+    sums=WEIGHTED_SUMS,
+)
+
+TIMES, SHARED = pl.col("times"), pl.col("w")
+OF_CLUSTER, OF_LABEL, TOTAL = pl.col("of_cluster"), pl.col("of_label"), pl.col("total")
+
+_FRACTION = (
+    "`weight` holds a fraction where rows are counted one by one (pairs of rows, rows of noise,"
+    " chance agreement): a weight is a frequency there, a whole number"
+)
+
+
+def within(value: pl.Expr, keys: Sequence[str]) -> pl.Expr:
+    """Give an aggregation within each slice, beside every line."""
+    return value.over(list(keys)) if keys else value
+
+
+def aggregated(lines: pl.LazyFrame, keys: Sequence[str], **values: pl.Expr) -> pl.LazyFrame:
+    """Aggregate within each slice: a line each; without slices, one line."""
+    return lines.group_by(list(keys)).agg(**values) if keys else lines.select(**values)
+
+
+def whole(number: pl.Expr) -> pl.Expr:
+    """Give a frequency as an exact integer; a fraction is a fault."""
+    stop = fault(number != number.floor(), _FRACTION)
+    return pl.coalesce(stop, number.cast(pl.Int128))
+
+
+def known_cells(
+    table: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], noise: Any
+) -> pl.LazyFrame:
+    """Merge cells; what is unknown or weighs nothing becomes one line of weight 0 a slice.
+
+    That line keeps the slice alive. Sums are Int128, or Float64 under weights that are floats.
+    `times` says how many clusters the line stands for: one, but for noise as many as it has rows,
+    each then of weight 1.
+    """
+    schema = table.collect_schema()
+    exact = pl.Int128() if schema["w"].is_integer() else pl.Float64()
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in names) & (SHARED > 0)
+    there = [pl.when(known).then(pl.col(name)).alias(name) for name in names]
+    # Many lines are one cell here where the table has a group beside it.
+    merged = (
+        table.select(*keys, *there, w=pl.when(known).then(SHARED).otherwise(0).cast(exact))
+        .group_by(*keys, *names)
+        .agg(SHARED.sum())
+    )
+    one = (SHARED > 0).cast(exact)
+    if noise is None:
+        return merged.with_columns(times=one, alone=pl.lit(value=False))
+    alone = equals(pl.col("cluster"), schema["cluster"], noise).fill_null(value=False)
+    merged = merged.with_columns(alone=alone)
+    times = pl.when("alone").then(SHARED).otherwise(one)
+    # A fault inside a branch would also see the lines of the other branch, as nulls.
+    times = times if exact.is_integer() else whole(times).cast(exact)
+    return merged.with_columns(times=times, w=pl.when("alone").then(one).otherwise(SHARED))
+
+
+def cells(table: pl.LazyFrame, keys: Sequence[str], noise: Any) -> pl.LazyFrame:
+    """Give every known cell beside the sizes of its cluster, of its label, and of the slice."""
+    rows = TIMES * SHARED
+    of_cluster = pl.when("alone").then(SHARED).otherwise(SHARED.sum().over(*keys, "cluster"))
+    return known_cells(table, keys, ("cluster", "label"), noise).with_columns(
+        of_cluster=of_cluster,
+        of_label=rows.sum().over(*keys, "label"),
+        total=within(rows.sum(), keys),
+    )
+
+
+def overlap(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
+) -> pl.LazyFrame:
+    """View one line a slice: the entropies and the mutual information of clusters and labels."""
+    del members
+    return aggregated(with_terms(cells(table, keys, noise)), keys, **information_sums())
+
+
+def with_terms(lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Put beside every cell what it adds to the sums of `information_sums`."""
+    product = OF_CLUSTER * OF_LABEL
+    lift = (TOTAL * SHARED - product).cast(pl.Float64) / product.cast(pl.Float64)
+    return lines.with_columns(
+        h_cluster=_weighed_log(TOTAL, OF_CLUSTER),
+        h_label=_weighed_log(TOTAL, OF_LABEL),
+        h_joint=_weighed_log(TOTAL, SHARED),
+        h_label_given=_weighed_log(OF_CLUSTER, SHARED),
+        h_cluster_given=_weighed_log(OF_LABEL, SHARED),
+        expected=TIMES * product,
+        excess=pl.when(TIMES > 0).then((TIMES * product).cast(pl.Float64) * _phi(lift)),
+    )
+
+
+def information_sums() -> dict[str, pl.Expr]:
+    """Give what a line of `overlap` holds."""
+    names = ("h_cluster", "h_label", "h_joint", "h_label_given", "h_cluster_given")
+    size = (TIMES * SHARED).sum()
+    return {
+        "n": size,
+        "same": _coincide(),
+        "one_side_alone": (OF_CLUSTER.max() == 1) | (OF_LABEL.max() == 1),
+        **{name: pl.col(name).sum() / size for name in names},
+        "information": _information(size),
+    }
+
+
+def pairs(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
+) -> pl.LazyFrame:
+    """View one line a slice: how many pairs of rows share cluster and label, exactly."""
+    del members
+    lines = cells(table, keys, noise)
+    columns = ("times", "w", "of_cluster", "of_label")
+    if not lines.collect_schema()["w"].is_integer():
+        lines = lines.with_columns(whole(pl.col(name)).alias(name) for name in columns)
+    rows = TIMES * SHARED
+    # The squares of the cells, of the clusters and of the labels, each summed over cells.
+    shared, clusters, labels = ((rows * other).sum() for other in (SHARED, OF_CLUSTER, OF_LABEL))
+    size = rows.sum()
+    return aggregated(
+        lines,
+        keys,
+        n=size,
+        same=_coincide(),
+        tp=(shared - size) // 2,
+        fp=(clusters - shared) // 2,
+        fn=(labels - shared) // 2,
+        tn=(size * size - clusters - labels + shared) // 2,
+    )
+
+
+def _coincide() -> pl.Expr:
+    """Say whether clusters and labels are the same partition under other names."""
+    return ((TIMES == 0) | ((SHARED == OF_CLUSTER) & (SHARED == OF_LABEL))).all()
+
+
+def _weighed_log(whole_of: pl.Expr, part: pl.Expr) -> pl.Expr:
+    """Give rows times log(whole / part), which is never negative; 0 where there are no rows."""
+    rows = (TIMES * SHARED).cast(pl.Float64)
+    ratio = whole_of.cast(pl.Float64) / part.cast(pl.Float64)
+    return pl.when(TIMES > 0).then(rows * ratio.log())
+
+
+def _phi(lift: pl.Expr) -> pl.Expr:
+    """Give (1 + x) log(1 + x) - x, by its series where the two parts would cancel."""
+    series = pl.lit(0.0)
+    for power in range(8, 1, -1):
+        series = series * lift + (-1) ** power / (power * (power - 1))
+    return (
+        pl.when(lift.abs() < 0.01)
+        .then(series * lift * lift)
+        .otherwise((1 + lift) * lift.log1p() - lift)
+    )
+
+
+def _information(size: pl.Expr) -> pl.Expr:
+    """Give the mutual information in nats as a sum of terms that are not negative.
+
+    With p the share of a cell, q the product of its margins and x = p/q - 1 it is the sum of
+    q phi(x) over cells with rows, and of q over those without. Differences of entropies would
+    lose all digits near independence.
+    """
+    square = (size * size).cast(pl.Float64)
+    empty = (size * size - pl.col("expected").sum()).cast(pl.Float64)
+    return (pl.col("excess").sum() + empty.clip(0)) / square
+
+
+def check_noise(metric: Metric, schema: pl.Schema) -> None:
+    """Raise when the label of noise cannot be a value of the cluster column."""
+    noise = metric.options.get("noise")
+    if noise is not None and "cluster" in schema and not comparable(noise, schema["cluster"]):
+        msg = (
+            f"`noise={noise!r}` is {type(noise).__name__}, but the cluster column is"
+            f" {schema['cluster']}: write the label that noise has there"
+        )
+        raise TypeError(msg)

@@ -1,0 +1,283 @@
+"""External measures that match clusters with labels: purity, the best matching, the F-measure."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.evaluate import define
+from polarsfair._formula import quotient
+from polarsfair.clustering._external.by_chance import matched, summed_up
+from polarsfair.clustering._external.contingency import (
+    OF_CLUSTER,
+    OF_LABEL,
+    SHARED,
+    TIMES,
+    cells,
+    check_noise,
+    contingency,
+)
+from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.evaluate import Metric
+
+__all__ = ["f_measure", "f_measure_by_cluster", "maximum_matching", "purity", "purity_by_cluster"]
+
+_SIZE, _LARGEST, _F = pl.col("size"), pl.col("largest"), pl.col("f")
+
+
+def _clusters(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
+) -> pl.LazyFrame:
+    """View one line per cluster: its size, its largest cell and its F."""
+    del members
+    # A row of noise is a cluster of its own, and those with one label are alike.
+    apart = pl.when("alone").then("label").alias("apart")
+    f = 2 * SHARED.cast(pl.Float64) / (OF_CLUSTER + OF_LABEL).cast(pl.Float64)
+    return (
+        cells(table, keys, noise)
+        .with_columns(apart, f=pl.when(TIMES > 0).then(f))
+        .group_by(*keys, "cluster", "apart")
+        .agg(
+            TIMES.first(),
+            size=OF_CLUSTER.first(),
+            largest=SHARED.max(),
+            f=_F.filter(SHARED.max() == SHARED).max(),
+        )
+    )
+
+
+def _each_cluster(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
+) -> pl.LazyFrame:
+    """View one line per known cluster, for the frames by cluster."""
+    return _clusters(table, keys, members, noise=noise).filter(TIMES > 0)
+
+
+def _numbered(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
+) -> pl.LazyFrame:
+    """View the cells with numbers for clusters and labels."""
+    del members
+    line = pl.int_range(pl.len()).alias("line")
+    lines = cells(table, keys, noise).with_columns(line)
+    first = pl.col("line").min()
+    own = pl.when("alone").then("line").otherwise(first.over(*keys, "cluster"))
+    return lines.with_columns(cluster_number=own, label_number=first.over(*keys, "label"))
+
+
+_share = functools.partial(
+    define,
+    contingency,
+    "quality",
+    ("cluster", "label"),
+    ideal=1.0,
+    bounds=(0.0, 1.0),
+    better="higher",
+    check=check_noise,
+)
+
+
+@_share(of=ClusteringMetric, view=_clusters)
+def purity() -> pl.Expr:
+    """Share of rows that have the commonest label of their cluster.
+
+    Formula: sum over clusters of max_j n_ij, over n. At least the share of the commonest label of
+    all. It is 1 whenever every cluster has one label, so also when every row is a cluster of its
+    own: compare clusterings with the same number of clusters.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
+
+    Notes
+    -----
+    Not symmetric: with the roles exchanged it is what is sometimes called inverse purity. Rows
+    without cluster or label are left out; ``label=pl.col("y").fill_null("none")`` makes unknown a
+    label.
+
+    References
+    ----------
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 2, 2], "y": ["a", "a", "b", "b", "b"]})
+    >>> df.pipe(clustering.purity, cluster="c", label="y")
+    0.8
+    """
+    return quotient((TIMES * _LARGEST).sum(), (TIMES * _SIZE).sum())
+
+
+@_share(of=ClusteringFrame, view=_each_cluster, keys=("cluster",))
+def purity_by_cluster() -> pl.Expr:
+    """Share of each cluster's rows that have its commonest label.
+
+    A frame with a row per cluster; weighted by the sizes of the clusters it gives `purity`.
+
+    Formula: max_j n_ij / n_i.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
+
+    References
+    ----------
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 1, 2, 2], "y": ["a", "a", "a", "b", "b", "b"]})
+    >>> df.pipe(clustering.purity_by_cluster, cluster="c", label="y")
+    shape: (2, 2)
+    ┌─────────┬───────────────────┐
+    │ cluster ┆ purity_by_cluster │
+    │ ---     ┆ ---               │
+    │ i64     ┆ f64               │
+    ╞═════════╪═══════════════════╡
+    │ 1       ┆ 0.75              │
+    │ 2       ┆ 1.0               │
+    └─────────┴───────────────────┘
+    """
+    return quotient((TIMES * _LARGEST).sum(), (TIMES * _SIZE).sum())
+
+
+@_share(of=ClusteringMetric, view=_clusters)
+def f_measure() -> pl.Expr:
+    """Mean over clusters of the F-measure of each with its commonest label.
+
+    Formula: with j the commonest label of cluster i, F_i = 2 n_ij / (n_i + m_j), the harmonic mean
+    of precision n_ij / n_i and recall n_ij / m_j; the value is the plain mean of F_i over clusters.
+    Between 0 and 1, and 1 only where clusters and labels coincide.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
+
+    Notes
+    -----
+    Of labels that are equally common in a cluster the rarer one counts, which gives the larger
+    F_i and does not depend on the order of labels. Not symmetric. It is not the F1 of pairs of
+    rows, 2 tp / (2 tp + fp + fn), which `pair_counts` gives.
+
+    References
+    ----------
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 2], "y": ["a", "a", "b", "b"]})
+    >>> round(df.pipe(clustering.f_measure, cluster="c", label="y"), 4)
+    0.7333
+    """
+    return quotient((TIMES.cast(pl.Float64) * _F).sum(), TIMES.sum())
+
+
+@_share(of=ClusteringFrame, view=_each_cluster, keys=("cluster",))
+def f_measure_by_cluster() -> pl.Expr:
+    """F-measure of each cluster with its commonest label.
+
+    A frame with a row per cluster, whose plain mean is `f_measure`. With ``noise=`` the row of the
+    noise is the mean over its rows.
+
+    Formula: 2 n_ij / (n_i + m_j) with j the commonest label of cluster i; of equally common ones
+    the rarer.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
+
+    References
+    ----------
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 2], "y": ["a", "a", "b", "b"]})
+    >>> df.pipe(clustering.f_measure_by_cluster, cluster="c", label="y")
+    shape: (2, 2)
+    ┌─────────┬──────────────────────┐
+    │ cluster ┆ f_measure_by_cluster │
+    │ ---     ┆ ---                  │
+    │ i64     ┆ f64                  │
+    ╞═════════╪══════════════════════╡
+    │ 1       ┆ 0.8                  │
+    │ 2       ┆ 0.666667             │
+    └─────────┴──────────────────────┘
+    """
+    return quotient((TIMES.cast(pl.Float64) * _F).sum(), TIMES.sum())
+
+
+@_share(of=ClusteringMetric, view=_numbered)
+def maximum_matching() -> pl.Expr:
+    """Share of rows on which clusters and labels agree under the best one-to-one naming.
+
+    Also known as clustering accuracy. Every cluster is given at most one label and every label at
+    most one cluster, such that as many rows as possible agree; surplus clusters stay without.
+
+    Formula: max over one-to-one maps of the sum of n_ij over matched pairs, over n. Between 0 and
+    1, never above `purity`, symmetric.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
+        cluster like any other.
+
+    Notes
+    -----
+    Solved exactly on the table by SciPy's assignment; above four million cells by its sparse form,
+    which holds only the cells that have rows.
+
+    References
+    ----------
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
+
+    Examples
+    --------
+    Clusters 1 and 2 both hold mostly "a", but only one of them can be called so.
+
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 2, 2], "y": ["a", "a", "b", "a", "a"]})
+    >>> df.pipe(clustering.maximum_matching, cluster="c", label="y")
+    0.6
+    """
+    agreed = summed_up(["cluster_number", "label_number", "w"], matched)
+    return quotient(agreed, (TIMES * SHARED).sum())

@@ -1,0 +1,190 @@
+"""Measures of a clustering of vertices, read off a list of edges."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.evaluate import Tally, define
+from polarsfair._engine.frames import as_column, check_columns, schema_of
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair.clustering._external.contingency import within
+from polarsfair.clustering._types import ClusteringMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+
+__all__ = ["edge_modularity", "edge_normalized_cut", "edges"]
+
+
+def _count_edges(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    cluster: IntoColumn | None = None,
+    other: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+) -> pl.LazyFrame:
+    """Count the edges of a graph per pair of clusters that they join.
+
+    A row is an undirected edge, each pair of vertices once: ``cluster`` and ``other`` are the
+    clusters of its two ends, in either order, ``weight`` its similarity. The table has the slices,
+    ``group``, ``cluster``, ``other``, ``n`` edges, and with ``weight`` also ``w`` and ``w2``.
+
+    Notes
+    -----
+    Edges from a vertex to itself cannot be told from others inside a cluster: leave them out. A
+    vertex without any edge is in no row and plays no part.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> edges = pl.DataFrame({"a": [0, 0, 1], "b": [1, 2, 2]})
+    >>> found = pl.DataFrame({"vertex": [0, 1, 2], "c": ["x", "x", "y"]})
+    >>> ends = edges.join(found, left_on="a", right_on="vertex").join(
+    ...     found, left_on="b", right_on="vertex", suffix="_b"
+    ... )
+    >>> clustering.edges(ends, cluster="c", other="c_b").sort("other")
+    shape: (2, 3)
+    ┌─────────┬───────┬─────┐
+    │ cluster ┆ other ┆ n   │
+    │ ---     ┆ ---   ┆ --- │
+    │ str     ┆ str   ┆ i64 │
+    ╞═════════╪═══════╪═════╡
+    │ x       ┆ x     ┆ 1   │
+    │ x       ┆ y     ┆ 2   │
+    └─────────┴───────┴─────┘
+    """
+    if cluster is None or other is None:
+        msg = '`clustering.edges` needs both ends: `cluster="<column>", other="<column>"`'
+        raise TypeError(msg)
+    ends = {"cluster": as_column(cluster, "cluster"), "other": as_column(other, "other")}
+    check_columns(rows, {role: [column] for role, column in ends.items()})
+    dtype = _one_dtype(*schema_of(rows, ends).values())
+    cells: dict[str, IntoColumn | None] = {
+        role: column if dtype is None else column.cast(dtype) for role, column in ends.items()
+    }
+    return count_cells(rows, by, group=group, cells=cells, weight=weight)
+
+
+def _one_dtype(cluster: Any, other: Any) -> Any:
+    """Give the dtype in which equal clusters are equal; None where there is nothing to do."""
+    text = (pl.String, pl.Categorical, pl.Enum)
+    if cluster == other:
+        return None
+    if cluster in text and other in text:
+        return pl.String
+    if cluster.is_numeric() and other.is_numeric():
+        return pl.Int64 if cluster.is_integer() and other.is_integer() else pl.Float64
+    if pl.Null in (cluster, other):
+        return other if cluster == pl.Null else cluster
+    msg = (
+        f"`cluster` is {cluster} and `other` is {other}, so no cluster of one end can be that of"
+        ' the other: cast one of them, such as `other=pl.col("...").cast(pl.String)`'
+    )
+    raise TypeError(msg)
+
+
+edges = Tally(
+    name="clustering.edges",
+    count=_count_edges,
+    cells=("group", "cluster", "other"),
+    sums=WEIGHTED_SUMS,
+)
+
+
+def _volumes(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+    """View one line per cluster: the weight of the ends of edges in it, and of those inside."""
+    del members
+    weight, cluster, other = pl.col("w"), pl.col("cluster"), pl.col("other")
+    known = cluster.is_not_null() & other.is_not_null() & (weight > 0)
+    counted = pl.when(known).then(weight).otherwise(0).cast(pl.Float64)
+    # Every edge has two ends; unknown ones keep the slice alive.
+    ends = pl.concat(
+        table.select(
+            *keys,
+            cluster=pl.when(known).then(end),
+            volume=counted,
+            inside=pl.when(cluster == other).then(counted).otherwise(0.0),
+        )
+        for end in (cluster, other)
+    )
+    lines = ends.group_by(*keys, "cluster").agg(pl.col("volume", "inside").sum())
+    return lines.with_columns(total=within(pl.col("volume").sum(), keys))
+
+
+_of_edges = functools.partial(
+    define,
+    edges,
+    "quality",
+    ("cluster", "other"),
+    of=ClusteringMetric,
+    view=_volumes,
+)
+_VOLUME, _INSIDE, _TOTAL = pl.col("volume"), pl.col("inside"), pl.col("total")
+
+
+@_of_edges(bounds=(-0.5, 1.0), better="higher")
+def edge_modularity() -> pl.Expr:
+    """Share of edges inside clusters beyond what their degrees alone would give.
+
+    Formula: sum over clusters of W(C, C) / W - (vol(C) / W)^2, where W is twice the weight of all
+    edges, vol(C) the weight of edge ends in C, and W(C, C) twice the weight of edges inside C.
+    Weights are similarities. It is 0 for one cluster of all. Undefined without edges.
+
+    Range -0.5 to 1; no ideal; higher is better.
+
+    References
+    ----------
+    Newman (2006). Modularity and Community Structure in Networks. PNAS 103(23), 8577-8582.
+
+    Examples
+    --------
+    Two triangles, joined by one edge.
+
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 2, 2, 2, 1], "d": [1, 1, 1, 2, 2, 2, 2]})
+    >>> round(df.pipe(clustering.edge_modularity, cluster="c", other="d"), 4)
+    0.3571
+    """
+    share, degree = _INSIDE / _TOTAL, _VOLUME / _TOTAL
+    value = share.sum() - (degree * degree).sum()
+    return pl.when(_TOTAL.max() > 0).then(value.clip(-0.5, 1))
+
+
+@_of_edges(bounds=(0.0, math.inf), ideal=0.0, better="lower")
+def edge_normalized_cut() -> pl.Expr:
+    """Sum over clusters of the share of their edge ends that lead outside.
+
+    Formula: sum over clusters of 1 - W(C, C) / vol(C), with the words of `edge_modularity`. At most
+    the number of clusters, so that only clusterings with equally many compare. Undefined without
+    edges.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    References
+    ----------
+    Shi, Malik (2000). Normalized Cuts and Image Segmentation. IEEE Transactions on Pattern Analysis
+    and Machine Intelligence 22(8), 888-905.
+
+    Examples
+    --------
+    Two triangles, joined by one edge.
+
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 2, 2, 2, 1], "d": [1, 1, 1, 2, 2, 2, 2]})
+    >>> round(df.pipe(clustering.edge_normalized_cut, cluster="c", other="d"), 4)
+    0.2857
+    """
+    outside = pl.when(_VOLUME > 0).then(1 - _INSIDE / _VOLUME)
+    return pl.when(_TOTAL.max() > 0).then(outside.sum())

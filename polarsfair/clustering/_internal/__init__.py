@@ -1,0 +1,1 @@
+"""Clusters judged by their own points."""

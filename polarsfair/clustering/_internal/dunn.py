@@ -1,0 +1,176 @@
+"""The two farthest rows of one cluster and the two nearest of two, without looking at all pairs.
+
+Distances to the clusters' means bound the distances of rows from both sides: what cannot be
+farther, or nearer, than a pair already found is not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from polarsfair.clustering._internal.all_pairs import LIMIT, arrays_of, blocks, distances, ordered
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from polarsfair.clustering._internal.all_pairs import Codes, Floats
+
+_BLOCK = 1024
+_SLACK = 1e-9
+"""Bounds are widened by this much, so that rounding leaves no pair out."""
+
+
+@dataclass
+class _Search:
+    """Counts the distances that were looked at, and stops when there are too many."""
+
+    metric: str
+    left: int = LIMIT * LIMIT
+
+    def distances(self, left: Floats, right: Floats) -> Floats:
+        self.left -= len(left) * len(right)
+        if self.left < 0:
+            msg = (
+                f"`dunn` has more than {LIMIT * LIMIT:,} distances to look at, because these"
+                " clusters overlap too much to leave pairs out: use `dunn_centroid`, or"
+                ' `davies_bouldin`, or `silhouette` with `metric="sqeuclidean"`'
+            )
+            raise ValueError(msg)
+        return distances(left, right, self.metric)
+
+
+def extremes_of(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
+    """Give the smallest distance between clusters and the largest within one."""
+    frame = ordered(frame)
+    nothing = {"separation": float("nan"), "diameter": float("nan")}
+    if frame.is_empty():
+        return nothing
+    values, codes, weights = arrays_of(frame)
+    if metric == "cosine" and not values.any(axis=1).all():
+        return _among_all(values, codes, weights, metric)
+    # Squares of Euclidean distances, and cosine distances, which are half the squares of those of
+    # rows of length one, are in the order of the Euclidean ones.
+    plain = metric if metric in ("euclidean", "manhattan") else "euclidean"
+    search = _Search(plain)
+    clusters = [_Cluster.of(values[codes == code], search) for code in range(codes.max() + 1)]
+    found = {"separation": _separation(clusters, search), "diameter": _diameter(clusters, search)}
+    if plain == metric:
+        return found
+    return {name: value**2 / (2 if metric == "cosine" else 1) for name, value in found.items()}
+
+
+def _among_all(values: Floats, codes: Codes, weights: Floats, metric: str) -> dict[str, float]:
+    """Look at all pairs: rows of zeros are no points of a space."""
+    import numpy as np
+
+    if len(values) > LIMIT:
+        msg = (
+            f"`dunn` looks at all pairs of more than {LIMIT:,} rows where some are all zeros: leave"
+            ' those out, or use `silhouette` with `metric="cosine"`, which is exact at any size'
+        )
+        raise ValueError(msg)
+    # A row of zeros that stands for several is at distance one from its likes.
+    near, far = np.inf, float((weights[~values.any(axis=1)] > 1).any())
+    for rows, columns, apart in blocks(values, metric):
+        same = codes[rows][:, None] == codes[columns]
+        far = max(far, float(np.where(same, apart, 0.0).max()))
+        near = min(near, float(np.where(same, np.inf, apart).min()))
+    return {"separation": near, "diameter": far}
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """The rows of a cluster, farthest from its mean first, and how far they are."""
+
+    values: Floats
+    middle: Floats
+    reach: Floats
+
+    @classmethod
+    def of(cls, values: Floats, search: _Search) -> _Cluster:
+        middle = values.mean(axis=0, keepdims=True)
+        reach = search.distances(values, middle)[:, 0]
+        places = (-reach).argsort(kind="stable")
+        return cls(values[places], middle, reach[places])
+
+    @property
+    def radius(self) -> float:
+        return float(self.reach[0])
+
+
+def _diameter(clusters: list[_Cluster], search: _Search) -> float:
+    """Give the largest distance within a cluster: widest clusters first."""
+    longest = 0.0
+    for cluster in sorted(clusters, key=lambda one: -one.radius):
+        if 2 * cluster.radius * (1 + _SLACK) < longest:
+            break
+        longest = max(longest, _longest_of(cluster, longest, search))
+    return longest
+
+
+def _longest_of(cluster: _Cluster, longest: float, search: _Search) -> float:
+    """Give the longest distance of a cluster, or `longest` where none is longer."""
+    values, reach = cluster.values, cluster.reach
+    start = values[:1]
+    for _ in range(2):
+        sweep = search.distances(values, start)[:, 0]
+        longest = max(longest, float(sweep.max()))
+        start = values[sweep.argmax()][None]
+    for i in range(0, len(values), _BLOCK):
+        for j in range(i, len(values), _BLOCK):
+            # Rows are sorted: those that follow are nearer to the mean still.
+            if (reach[i] + reach[j]) * (1 + _SLACK) < longest:
+                break
+            apart = search.distances(values[i : i + _BLOCK], values[j : j + _BLOCK])
+            longest = max(longest, float(apart.max()))
+    return longest
+
+
+def _separation(clusters: list[_Cluster], search: _Search) -> float:
+    """Give the smallest distance between two clusters: nearest pairs of clusters first."""
+    import numpy as np
+
+    middles = np.concatenate([cluster.middle for cluster in clusters])
+    apart = distances(middles, middles, search.metric)
+    pairs = sorted(combinations(range(len(clusters)), 2), key=lambda pair: apart[pair])
+    shortest = np.inf
+    for one, other in pairs:
+        bound = apart[one, other] - clusters[one].radius - clusters[other].radius
+        if bound <= shortest * (1 + _SLACK):
+            shortest = min(shortest, _shortest_of(clusters[one], clusters[other], shortest, search))
+    return float(shortest)
+
+
+def _shortest_of(one: _Cluster, other: _Cluster, shortest: float, search: _Search) -> float:
+    """Give the shortest distance of two clusters, or `shortest` where none is shorter."""
+    from_one = search.distances(one.values, other.middle)[:, 0]
+    from_other = search.distances(other.values, one.middle)[:, 0]
+    start = one.values[from_one.argmin()][None]
+    nearest = search.distances(other.values, start)[:, 0]
+    back = search.distances(one.values, other.values[nearest.argmin()][None])[:, 0]
+    shortest = min(shortest, float(nearest.min()), float(back.min()))
+    left, right = _facing(one, other, shortest, search.metric)
+    limit = shortest * (1 + _SLACK)
+    mine = one.values[left & (from_one - other.radius <= limit)]
+    yours = other.values[right & (from_other - one.radius <= limit)]
+    for i in range(0, len(mine), _BLOCK):
+        for j in range(0, len(yours), _BLOCK):
+            gaps = search.distances(mine[i : i + _BLOCK], yours[j : j + _BLOCK])
+            shortest = min(shortest, float(gaps.min()))
+    return shortest
+
+
+def _facing(one: _Cluster, other: _Cluster, shortest: float, metric: str) -> tuple[Any, Any]:
+    """Say which rows can be near the other cluster, along the line through the means."""
+    import numpy as np
+
+    line = (other.middle - one.middle)[0]
+    length = float(np.linalg.norm(line))
+    if metric != "euclidean" or length == 0:
+        return np.ones(len(one.values), dtype=bool), np.ones(len(other.values), dtype=bool)
+    along_one = (one.values - one.middle) @ line / length
+    along_other = (other.values - one.middle) @ line / length
+    limit = shortest + _SLACK * (shortest + length + one.radius + other.radius)
+    return along_one >= along_other.min() - limit, along_other <= along_one.max() + limit

@@ -1,0 +1,242 @@
+"""The silhouette: how much nearer a row is to its own cluster than to the next one."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._formula import quotient
+from polarsfair.clustering._internal.distance_sums import (
+    ROW,
+    category_rows,
+    few_enough,
+    row_silhouettes,
+    squared_rows,
+)
+from polarsfair.clustering._internal.lines import (
+    QUADRATIC,
+    check_metric,
+    lines_with_pairs,
+    lines_with_volumes,
+    pair_sums,
+)
+from polarsfair.clustering._internal.points import CLUSTER, WEIGHT, Points, points_of
+from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair.clustering._types import IntoFeatures
+
+__all__ = ["silhouette", "silhouette_by_cluster", "silhouettes"]
+
+
+def silhouette_lines(points: Points, metric: str) -> pl.LazyFrame:
+    """Give the table's lines with the sum of silhouettes; null where there is one cluster."""
+    if metric in QUADRATIC:
+        lines = lines_with_pairs(points, metric)
+    else:
+        lines, centres, measured = lines_with_volumes(points, metric)
+        rows = measured.known.with_row_index(ROW)
+        values = linear_silhouettes(measured, rows, centres, metric)
+        summed = (WEIGHT * pl.col("silhouette")) if points.weighted else pl.col("silhouette")
+        sums = values.group_by(points.keys).agg(silhouette=summed.sum())
+        lines = lines.join(sums, on=points.keys, how="left", nulls_equal=True)
+    return _defined(points, lines)
+
+
+def linear_silhouettes(
+    points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame, metric: str
+) -> pl.LazyFrame:
+    """Give the silhouette of every numbered row, in a second pass."""
+    centres = few_enough(centres)
+    if metric == "hamming":
+        pairs = category_rows(points, rows, centres)
+    else:
+        pairs = squared_rows(points, rows, centres, cosine=metric == "cosine")
+    return row_silhouettes(points, pairs)
+
+
+def _defined(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Leave the silhouette undefined where a slice has fewer than two clusters."""
+    weight = WEIGHT if points.weighted else pl.col("n")
+    there = CLUSTER.filter(CLUSTER.is_not_null() & (weight > 0)).n_unique()
+    several = there.over(points.slices) > 1 if points.slices else there > 1
+    value = pl.when(several & CLUSTER.is_not_null()).then(pl.col("silhouette"))
+    return lines.with_columns(silhouette=value)
+
+
+def _count_silhouettes(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    cluster: IntoColumn | None = None,
+    features: IntoFeatures | None = None,
+    weight: IntoColumn | None = None,
+    metric: str = "euclidean",
+) -> pl.LazyFrame:
+    """Sum the silhouettes of the rows of every cluster.
+
+    The table of `volumes` with ``silhouette``, the sum over the rows of the line, and ``group``
+    where given: silhouettes are among the rows of all groups. The rows are read twice, so that
+    tables do not add up. ``metric`` as in `volumes`: ``"euclidean"`` and ``"manhattan"`` look at
+    all pairs of rows, at most 50,000 rows a slice; ``"sqeuclidean"``, ``"cosine"`` and
+    ``"hamming"`` are as exact at any size, in flat memory.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2], "x": [0.0, 2.0, 5.0]})
+    >>> table = clustering.silhouettes(df, cluster="c", features="x")
+    >>> table.select("cluster", "n", "silhouette").sort("cluster")
+    shape: (2, 3)
+    ┌─────────┬─────┬────────────┐
+    │ cluster ┆ n   ┆ silhouette │
+    │ ---     ┆ --- ┆ ---        │
+    │ i64     ┆ i64 ┆ f64        │
+    ╞═════════╪═════╪════════════╡
+    │ 1       ┆ 2   ┆ 0.933333   │
+    │ 2       ┆ 1   ┆ 0.0        │
+    └─────────┴─────┴────────────┘
+    """
+    roles = {"group": group, "cluster": cluster, "features": features, "weight": weight}
+    return silhouette_table(rows, by, metric, **roles)
+
+
+def silhouette_table(
+    rows: pl.LazyFrame, by: Sequence[pl.Expr], metric: str, **roles: Any
+) -> pl.LazyFrame:
+    """Count what both families of silhouettes read."""
+    check_metric(metric)
+    points = points_of(rows, by, **roles, numeric=metric != "hamming")
+    return points.table(silhouette_lines(points, metric))
+
+
+def silhouette_sums(columns: Sequence[str]) -> dict[str, pl.Expr]:
+    """Name the sums of the table; they do not merge."""
+    return {**pair_sums(columns), "silhouette": pl.col("silhouette").sum()}
+
+
+silhouettes = Tally(
+    name="clustering.silhouettes",
+    count=_count_silhouettes,
+    cells=("group", "cluster"),
+    sums=silhouette_sums,
+    optional={"w": pl.col("n")},
+    mergeable=False,
+    alone=("metric",),
+)
+
+
+def mean_silhouette() -> pl.Expr:
+    """Give the mean over rows that have a silhouette."""
+    value = pl.col("silhouette")
+    return quotient(value.sum(), WEIGHT.filter(value.is_not_null()).sum())
+
+
+_share = functools.partial(
+    define,
+    silhouettes,
+    "quality",
+    ("cluster", "features"),
+    ideal=1.0,
+    bounds=(-1.0, 1.0),
+    better="higher",
+)
+
+
+@_share(of=ClusteringMetric)
+def silhouette() -> pl.Expr:
+    """Mean over rows of how much nearer the own cluster is than the next one.
+
+    Formula: mean of (b - a) / max(a, b), with a the mean distance of a row to the other rows of its
+    cluster and b the smallest mean distance to another cluster. 0 for a row alone in its cluster
+    and where a = b = 0. Undefined with one cluster.
+
+    Range -1 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    metric
+        ``"euclidean"`` (default) and ``"manhattan"`` look at all pairs of rows, in flat memory but
+        at most 50,000 rows a slice. ``"sqeuclidean"``, ``"cosine"`` and ``"hamming"`` take two
+        passes over any number of rows, and are as exact.
+
+    Notes
+    -----
+    scikit-learn's ``silhouette_score`` has the same values for the same metric and raises where
+    there is one cluster, or a cluster per row (0 here). Spark's evaluator has ``"sqeuclidean"`` by
+    default, which pulls values towards -1 and 1. The mean of `silhouette_by_cluster` gives small
+    clusters the same say as large ones. A weight is a frequency. Noise that should be clusters of
+    one row each, or no rows at all, is said in ``cluster=``; beyond 50,000 rows see also
+    `silhouette_estimate`.
+
+    References
+    ----------
+    Rousseeuw (1987). Silhouettes: A Graphical Aid to the Interpretation and Validation of Cluster
+    Analysis. Journal of Computational and Applied Mathematics 20, 53-65.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> round(df.pipe(clustering.silhouette, cluster="c", features=["x"]), 4)
+    0.6537
+    >>> round(df.pipe(clustering.silhouette, cluster="c", features=["x"], metric="sqeuclidean"), 4)
+    0.8629
+    """
+    return mean_silhouette()
+
+
+def _known_clusters(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
+) -> pl.LazyFrame:
+    del keys, members
+    return table.filter(CLUSTER.is_not_null() & (WEIGHT > 0))
+
+
+@_share(of=ClusteringFrame, view=_known_clusters, keys=("cluster",))
+def silhouette_by_cluster() -> pl.Expr:
+    """Mean silhouette of the rows of each cluster.
+
+    A frame with a row per cluster; `silhouette` is their mean weighted by size. A
+    cluster whose mean lies below that of all rows is one to look at.
+
+    Formula: mean of (b - a) / max(a, b) over the rows of the cluster, as in `silhouette`.
+
+    Range -1 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    metric
+        As in `silhouette`.
+
+    References
+    ----------
+    Rousseeuw (1987). Silhouettes: A Graphical Aid to the Interpretation and Validation of Cluster
+    Analysis. Journal of Computational and Applied Mathematics 20, 53-65.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> df.pipe(clustering.silhouette_by_cluster, cluster="c", features=["x"])
+    shape: (2, 2)
+    ┌─────────┬───────────────────────┐
+    │ cluster ┆ silhouette_by_cluster │
+    │ ---     ┆ ---                   │
+    │ i64     ┆ f64                   │
+    ╞═════════╪═══════════════════════╡
+    │ 1       ┆ 0.775                 │
+    │ 2       ┆ 0.532468              │
+    └─────────┴───────────────────────┘
+    """
+    return mean_silhouette()

@@ -1,0 +1,1 @@
+"""Whether there are clusters at all."""

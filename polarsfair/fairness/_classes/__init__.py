@@ -1,0 +1,1 @@
+"""Decisions among several classes, and labels before training."""

@@ -1,0 +1,349 @@
+"""Tables with a line per class: one class against the rest, in every group."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polarsfair._engine.compare import difference, named, ratio
+from polarsfair._engine.evaluate import Metric, define
+from polarsfair._engine.group_pairs import joined
+from polarsfair._engine.rows import group_sum
+from polarsfair._formula import quotient
+from polarsfair.fairness._classes.distances import classes
+from polarsfair.fairness._types import FairnessFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "disparate_impact_by_class",
+    "frequency_by_class",
+    "precision_by_class",
+    "recall_by_class",
+    "stat_parity_by_class",
+]
+
+
+def _against_rest(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
+) -> pl.LazyFrame:
+    """View one line per class that is predicted: how many rows have it, of how many.
+
+    Between groups, only the classes that somebody of known group is given are there.
+    """
+    del members
+    known = table.filter(pl.col("group").is_not_null()) if "group" in keys else table
+    return _class_lines(table, keys, known.with_columns(pl.col("pred").alias("class")))
+
+
+def _class_lines(table: pl.LazyFrame, keys: Sequence[str], named: pl.LazyFrame) -> pl.LazyFrame:
+    """Count per class that `named` names in the slice, also where a group never shows it."""
+    slices = [key for key in keys if key != "group"]
+    every = named.select(*slices, "class").drop_nulls("class").unique()
+    sizes = group_sum(table.with_columns(size=pl.col("row_w")), keys, ["size"])
+    hit = pl.col("pred") == pl.col("label")
+    known = pl.col("label").is_not_null()
+    lines = joined(sizes, every, slices)
+    for part in (
+        _by_class(table, keys, "pred", predicted=pl.col("w")),
+        _by_class(table.filter(known), keys, "pred", claimed=pl.col("w")),
+        _by_class(table, keys, "label", true=pl.col("row_w")),
+        _by_class(table.filter(hit), keys, "pred", hits=pl.col("w")),
+    ):
+        lines = joined(lines, part, [*keys, "class"], how="left")
+    return lines.with_columns(pl.col("predicted", "claimed", "true", "hits").fill_null(0))
+
+
+def _by_class(
+    table: pl.LazyFrame, keys: Sequence[str], cell: str, **value: pl.Expr
+) -> pl.LazyFrame:
+    sums = {name: column.sum() for name, column in value.items()}
+    return table.group_by(*keys, pl.col(cell).alias("class")).agg(**sums)
+
+
+def _groups_against_rest(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
+) -> pl.LazyFrame:
+    """View one line per group and class that is predicted."""
+    del members
+    return _class_lines(table, [*keys, "group"], table.select(*keys, pl.col("pred").alias("class")))
+
+
+def _groups_by_any_class(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
+) -> pl.LazyFrame:
+    """View one line per group and class that is predicted or true."""
+    del members
+    named = pl.concat(table.select(*keys, pl.col(c).alias("class")) for c in ("pred", "label"))
+    return _class_lines(table, [*keys, "group"], named)
+
+
+_share = functools.partial(define, classes, "quality", of=FairnessFrame, bounds=(0.0, 1.0))
+
+
+@_share(("pred",), view=_against_rest, keys=("class",))
+def _class_share() -> pl.Expr:
+    """Share of rows that are given the class."""
+    return quotient(pl.col("predicted").sum(), pl.col("size").sum())
+
+
+stat_parity_by_class = named(
+    "stat_parity_by_class",
+    __name__,
+    difference(_class_share),
+    """Difference of the shares of each class, one class against the rest.
+
+    `stat_parity` for every class: a frame with a line per ``class`` that is predicted.
+
+    Formula, with P(c) the share of a group that is given class c::
+
+        with ref      P(c | group) - P(c | ref), of the group farthest from the reference
+        without ref   largest P(c) - smallest P(c)
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    pred
+        A class, or a list of classes; a row counts once for every class in its list.
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    Jurity's multi-class table, where group 1 is set against all the others:
+    ``group=pl.col("sex") == "F", ref=False``. It has a line for every class of the list that it is
+    given, 0 where nobody has it, and reads words of several letters as lists of letters. One number
+    for all classes is `multiclass_stat_parity`.
+
+    References
+    ----------
+    Denis, Elie, Hebiri, Hu (2024). Fairness Guarantees in Multi-Class Classification with
+    Demographic Parity. JMLR 25(130).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFFFMMMM"), "said": list("aabbabcc")})
+    >>> df.pipe(fairness.stat_parity_by_class, group="sex", pred="said", ref="M")
+    shape: (3, 2)
+    ┌───────┬──────────────────────┐
+    │ class ┆ stat_parity_by_class │
+    │ ---   ┆ ---                  │
+    │ str   ┆ f64                  │
+    ╞═══════╪══════════════════════╡
+    │ a     ┆ 0.25                 │
+    │ b     ┆ 0.25                 │
+    │ c     ┆ -0.5                 │
+    └───────┴──────────────────────┘
+    """,
+    kind="outcome",
+    fair=(-0.1, 0.1),
+)
+
+disparate_impact_by_class = named(
+    "disparate_impact_by_class",
+    __name__,
+    ratio(_class_share),
+    """Ratio of the shares of each class, one class against the rest.
+
+    `disparate_impact` for every class: a frame with a line per ``class`` that is predicted.
+
+    Formula, with P(c) the share of a group that is given class c::
+
+        with ref      P(c | group) / P(c | ref), of the group farthest from the reference
+        without ref   smallest P(c) / largest P(c)
+
+    Range 0 to inf; ideal 1; nearer is better; 0.8 to 1.25 is usually accepted.
+
+    Parameters
+    ----------
+    pred
+        A class, or a list of classes; a row counts once for every class in its list.
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    Jurity's multi-class table, where group 1 is set against all the others:
+    ``group=pl.col("sex") == "F", ref=False``. Where nobody of group 2 has the class, Jurity returns
+    the *number* of group 1 who do; here the ratio is infinite.
+
+    References
+    ----------
+    Feldman, Friedler, Moeller, Scheidegger, Venkatasubramanian (2015). Certifying and Removing
+    Disparate Impact. KDD 2015, 259-268.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFFFMMMM"), "said": list("aabbabcc")})
+    >>> df.pipe(fairness.disparate_impact_by_class, group="sex", pred="said", ref="M")
+    shape: (3, 2)
+    ┌───────┬───────────────────────────┐
+    │ class ┆ disparate_impact_by_class │
+    │ ---   ┆ ---                       │
+    │ str   ┆ f64                       │
+    ╞═══════╪═══════════════════════════╡
+    │ a     ┆ 2.0                       │
+    │ b     ┆ 2.0                       │
+    │ c     ┆ 0.0                       │
+    └───────┴───────────────────────────┘
+    """,
+    kind="outcome",
+    fair=(0.8, 1.25),
+)
+
+
+@_share(("group", "pred"), view=_groups_against_rest, keys=("group", "class"))
+def frequency_by_class() -> pl.Expr:
+    """Share of each group that is given each class.
+
+    A frame with a line per ``group`` and ``class`` that is predicted, 0 where the group lacks it;
+    unknown groups are shown.
+
+    Formula: ``P(c) = rows of the group given c / rows of the group with a prediction``.
+
+    Range 0 to 1; a description, no ideal.
+
+    Parameters
+    ----------
+    pred
+        A class, or a list of classes; a row counts once for every class in its list, so that the
+        shares of a group then may add up to more than 1.
+
+    Notes
+    -----
+    HolisticAI's ``frequency_matrix``, in long form; pivot it with
+    ``.pivot("class", index="group")``. Its ``normalize="class"`` divides by the rows given the
+    class instead, and its confusion tensor is the table of `classes`.
+
+    References
+    ----------
+    Sokolova, Lapalme (2009). A Systematic Analysis of Performance Measures for Classification
+    Tasks. Information Processing & Management 45(4), 427-437.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFFFMMMM"), "said": list("aabbabcc")})
+    >>> df.pipe(fairness.frequency_by_class, group="sex", pred="said").pivot("class", index="group")
+    shape: (2, 4)
+    ┌───────┬──────┬──────┬─────┐
+    │ group ┆ a    ┆ b    ┆ c   │
+    │ ---   ┆ ---  ┆ ---  ┆ --- │
+    │ str   ┆ f64  ┆ f64  ┆ f64 │
+    ╞═══════╪══════╪══════╪═════╡
+    │ F     ┆ 0.5  ┆ 0.5  ┆ 0.0 │
+    │ M     ┆ 0.25 ┆ 0.25 ┆ 0.5 │
+    └───────┴──────┴──────┴─────┘
+    """
+    return quotient(pl.col("predicted").sum(), pl.col("size").sum())
+
+
+@_share(
+    ("group", "pred", "label"),
+    view=_groups_by_any_class,
+    keys=("group", "class"),
+    ideal=1.0,
+    better="higher",
+)
+def precision_by_class() -> pl.Expr:
+    """Share, of those in a group who are given a class, who have it.
+
+    `precision` of every class against the rest: a frame with a line per ``group`` and ``class``
+    that is predicted or true; unknown groups are shown.
+
+    Formula: ``rows of the group given c and truly c / rows of the group given c``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Undefined where the group is never given the class. HolisticAI exchanged two names: its
+    ``recall_matrix`` is this, its ``precision_matrix`` is `recall_by_class`. Its
+    ``accuracy_matrix`` is the Jaccard index, 1 / (1 / precision + 1 / recall - 1).
+
+    References
+    ----------
+    Sokolova, Lapalme (2009). A Systematic Analysis of Performance Measures for Classification
+    Tasks. Information Processing & Management 45(4), 427-437.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFFMMMM"), "said": list("aabbabcc"), "was": list("abbbabbb")}
+    ... )
+    >>> df.pipe(fairness.precision_by_class, group="sex", pred="said", label="was")
+    shape: (6, 3)
+    ┌───────┬───────┬────────────────────┐
+    │ group ┆ class ┆ precision_by_class │
+    │ ---   ┆ ---   ┆ ---                │
+    │ str   ┆ str   ┆ f64                │
+    ╞═══════╪═══════╪════════════════════╡
+    │ F     ┆ a     ┆ 0.5                │
+    │ F     ┆ b     ┆ 1.0                │
+    │ F     ┆ c     ┆ null               │
+    │ M     ┆ a     ┆ 1.0                │
+    │ M     ┆ b     ┆ 1.0                │
+    │ M     ┆ c     ┆ 0.0                │
+    └───────┴───────┴────────────────────┘
+    """
+    return quotient(pl.col("hits").sum(), pl.col("claimed").sum())
+
+
+@_share(
+    ("group", "pred", "label"),
+    view=_groups_by_any_class,
+    keys=("group", "class"),
+    ideal=1.0,
+    better="higher",
+)
+def recall_by_class() -> pl.Expr:
+    """Share, of those in a group who have a class, who are given it.
+
+    The recall, or `true_positive_rate`, of every class against the rest: a frame with a line per
+    ``group`` and ``class`` that is predicted or true; unknown groups are shown.
+
+    Formula: ``rows of the group given c and truly c / rows of the group truly c``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Undefined where nobody of the group truly has the class. HolisticAI exchanged two names: its
+    ``precision_matrix`` is this, its ``recall_matrix`` is `precision_by_class`. How far the groups
+    are apart is `multiclass_true_positive_difference`.
+
+    References
+    ----------
+    Sokolova, Lapalme (2009). A Systematic Analysis of Performance Measures for Classification
+    Tasks. Information Processing & Management 45(4), 427-437.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFMM"), "said": list("abaa"), "was": list("aaba")})
+    >>> df.pipe(fairness.recall_by_class, group="sex", pred="said", label="was")
+    shape: (4, 3)
+    ┌───────┬───────┬─────────────────┐
+    │ group ┆ class ┆ recall_by_class │
+    │ ---   ┆ ---   ┆ ---             │
+    │ str   ┆ str   ┆ f64             │
+    ╞═══════╪═══════╪═════════════════╡
+    │ F     ┆ a     ┆ 0.5             │
+    │ F     ┆ b     ┆ null            │
+    │ M     ┆ a     ┆ 1.0             │
+    │ M     ┆ b     ┆ 0.0             │
+    └───────┴───────┴─────────────────┘
+    """
+    return quotient(pl.col("hits").sum(), pl.col("true").sum())

@@ -1,0 +1,504 @@
+"""Decisions among several classes: the tally and the distances between groups."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._engine.frames import as_column, check_columns, schema_of
+from polarsfair._engine.group_pairs import joined, kept_alive
+from polarsfair._engine.reference import REST, Everyone, check_ref, mark_reference
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair.fairness._decisions.rates import decisions
+from polarsfair.fairness._types import FairnessMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+
+__all__ = [
+    "classes",
+    "multiclass_average_odds",
+    "multiclass_equal_opportunity",
+    "multiclass_stat_parity",
+    "multiclass_true_positive_difference",
+]
+
+_PREDICTED = pl.col("pred").is_not_null()
+_IS_REF = pl.col("is_ref")
+
+
+def _count_classes(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    pred: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+) -> pl.LazyFrame:
+    """Count rows per group, predicted class and true class.
+
+    The table has the slices, ``group``, ``pred`` and ``label`` of any plain dtype (only the
+    roles that were given), ``n`` rows, and with ``weight`` also ``w`` and ``w2``: with both it is
+    the confusion matrix of every group. Where ``pred`` is a list, a row counts once for every
+    class in its list; ``rows`` and ``row_w`` then count the rows themselves. Tables add up.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M"], "said": ["a", "b", "a"], "was": ["a", "b", "b"]})
+    >>> fairness.classes(df, group="sex", pred="said", label="was").sort("group", "pred")
+    shape: (3, 4)
+    ┌───────┬──────┬───────┬─────┐
+    │ group ┆ pred ┆ label ┆ n   │
+    │ ---   ┆ ---  ┆ ---   ┆ --- │
+    │ str   ┆ str  ┆ str   ┆ i64 │
+    ╞═══════╪══════╪═══════╪═════╡
+    │ F     ┆ a    ┆ a     ┆ 1   │
+    │ M     ┆ a    ┆ b     ┆ 1   │
+    │ M     ┆ b    ┆ b     ┆ 1   │
+    └───────┴──────┴───────┴─────┘
+    """
+    given = {
+        role: as_column(into, role)
+        for role, into in {"pred": pred, "label": label}.items()
+        if into is not None
+    }
+    check_columns(rows, {role: [column] for role, column in given.items()})
+    dtypes = schema_of(rows, given) if given else pl.Schema()
+    several = isinstance(dtypes.get("pred"), pl.List)
+    cells = _of_one_dtype(given, dtypes)
+    count = functools.partial(count_cells, by=by, group=group, weight=weight, binary=False)
+    return count(rows, cells=cells) if not several else count(rows, cells=cells, exploded="pred")
+
+
+def _of_one_dtype(cells: dict[str, pl.Expr], dtypes: pl.Schema) -> dict[str, pl.Expr]:
+    """Give prediction and label one dtype, so that equal classes are equal."""
+    inner = {
+        role: dtype.inner if isinstance(dtype, pl.List) else dtype for role, dtype in dtypes.items()
+    }
+    if len(set(inner.values())) < 2:
+        return cells
+    common = _common_dtype(*inner.values())
+    return {
+        role: cell.cast(pl.List(common) if isinstance(dtypes[role], pl.List) else common)
+        for role, cell in cells.items()
+    }
+
+
+def _common_dtype(pred: Any, label: Any) -> Any:
+    text = (pl.String, pl.Categorical, pl.Enum)
+    if pred in text and label in text:
+        return pl.String
+    if pred.is_integer() and label.is_integer():
+        return pl.Int64
+    if pred.is_numeric() and label.is_numeric():
+        return pl.Float64
+    if pl.Null in (pred, label):
+        return label if pred == pl.Null else pred
+    msg = (
+        f"`pred` is {pred} and `label` is {label}, so no class of one can equal a class of the"
+        ' other: cast one of them, such as `pred=pl.col("...").cast(pl.String)`'
+    )
+    raise TypeError(msg)
+
+
+classes = Tally(
+    name="fairness.classes",
+    count=_count_classes,
+    cells=("group", "pred", "label"),
+    sums={**WEIGHTED_SUMS, "rows": pl.col("rows").sum(), "row_w": pl.col("row_w").sum()},
+    optional={
+        "w": pl.col("n"),
+        "w2": pl.col("n"),
+        "rows": pl.when(_PREDICTED).then(pl.col("n")).otherwise(0),
+        "row_w": pl.when(_PREDICTED).then(pl.col("w")).otherwise(0),
+    },
+    also=(decisions,),
+)
+
+
+# --- distances between groups -------------------------------------------------------------------
+
+
+def _sides(
+    cells: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], ref: Any
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Give the cells of both sides of every comparison, under the pair's names.
+
+    ``one`` is a group; ``other`` another one, the reference, or everyone (else). Without a
+    reference both orders of a pair are there; their distances are equal, so neither mean nor
+    maximum mind.
+    """
+    groups = cells.select(*keys, "group").unique()
+    if isinstance(ref, Everyone):
+        others = _everyone(cells, groups, keys, names, ref)
+    else:
+        pairs = _pairs(groups, keys, ref)
+        others = joined(pairs, cells.rename({"group": "other"}), [*keys, "other"])
+    pair = [*keys, "one", "other"]
+    ones = joined(others.select(pair).unique(), cells.rename({"group": "one"}), [*keys, "one"])
+    return ones.select(*pair, *names, "w"), others.select(*pair, *names, "w")
+
+
+def _pairs(groups: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
+    one, other = groups, groups
+    if ref is not None:
+        marked = mark_reference(groups, ref, "is_ref")
+        one, other = (marked.filter(side).drop("is_ref") for side in (~_IS_REF, _IS_REF))
+    paired = joined(one.rename({"group": "one"}), other.rename({"group": "other"}), keys)
+    return paired.filter(pl.col("one") != pl.col("other"))
+
+
+def _everyone(
+    cells: pl.LazyFrame,
+    groups: pl.LazyFrame,
+    keys: Sequence[str],
+    names: Sequence[str],
+    ref: Everyone,
+) -> pl.LazyFrame:
+    """Add up everyone, or everyone else, beside each group; one group alone has no other."""
+    beside = joined(groups.rename({"group": "one"}), cells, keys)
+    several = pl.col("group").n_unique()
+    beside = beside.filter((several.over(list(keys)) if keys else several) > 1)
+    if ref is REST:
+        beside = beside.filter(pl.col("group") != pl.col("one"))
+    totals = beside.group_by(*keys, "one", *names).agg(pl.col("w").sum())
+    return totals.with_columns(other=pl.lit(ref.value))
+
+
+def _signed(ones: pl.LazyFrame, others: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+    """Subtract, for every pair and cell, the other side's share from the one's."""
+    stacked = pl.concat([ones, others.with_columns(-pl.col("share"))])
+    return stacked.group_by(by).agg(pl.col("share").sum())
+
+
+def _known_cells(table: pl.LazyFrame, keys: Sequence[str], cells: Sequence[str]) -> pl.LazyFrame:
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in ("group", *cells))
+    return (
+        table.filter(known & (pl.col("w") > 0))
+        .group_by(*keys, "group", *cells)
+        .agg(pl.col("w").sum())
+    )
+
+
+def _parity_pairs(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
+) -> pl.LazyFrame:
+    """View one line per pair of groups: the distance of their predictions."""
+    del members
+    pair = [*keys, "one", "other"]
+    share = (pl.col("w") / pl.col("w").sum().over(pair)).alias("share")
+    cells = _known_cells(table, keys, ["pred"])
+    ones, others = (
+        side.select(*pair, "pred", share) for side in _sides(cells, keys, ["pred"], ref)
+    )
+    gaps = _signed(ones, others, [*pair, "pred"])
+    lines = gaps.group_by(pair).agg(distance=pl.col("share").abs().sum() / 2)
+    return kept_alive(table, lines, keys)
+
+
+def _odds_pairs(
+    table: pl.LazyFrame,
+    keys: Sequence[str],
+    members: Sequence[Metric],
+    *,
+    ref: Any = None,
+    unseen: Literal["uniform"] | None = None,
+) -> pl.LazyFrame:
+    """View one line per pair of groups: three distances of their confusion matrices."""
+    del members
+    names, pair = ["pred", "label"], [*keys, "one", "other"]
+    share = (pl.col("w") / pl.col("w").sum().over(*pair, "label")).alias("share")
+    cells = _known_cells(table, keys, names)
+    ones, others = (side.select(*pair, *names, share) for side in _sides(cells, keys, names, ref))
+    if unseen is not None:
+        every = _every_class(cells, keys)
+        ones, others = (_with_uniform(side, every, keys, pair) for side in (ones, others))
+    common = ones.select(*pair, "label").join(
+        others, on=[*pair, "label"], how="semi", nulls_equal=True
+    )
+    gaps = _signed(ones, others, [*pair, *names])
+    gaps = gaps.join(common, on=[*pair, "label"], how="semi", nulls_equal=True)
+    number = pl.col("label").n_unique()
+    by_cell = gaps.group_by(pair).agg(
+        opportunity=pl.col("share").abs().sum() / (2 * number),
+        true_rates=pl.col("share").filter(pl.col("pred") == pl.col("label")).abs().sum() / number,
+        classes=number,
+    )
+    by_row = gaps.group_by(*pair, "pred").agg(pl.col("share").sum())
+    odds = by_row.group_by(pair).agg(total=pl.col("share").abs().sum())
+    lines = joined(by_cell, odds, pair).with_columns(odds=pl.col("total") / (2 * pl.col("classes")))
+    return kept_alive(table, lines, keys)
+
+
+def _every_class(cells: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    return pl.concat(cells.select(*keys, label=cell) for cell in ("pred", "label")).unique()
+
+
+def _with_uniform(
+    side: pl.LazyFrame, every: pl.LazyFrame, keys: Sequence[str], pair: Sequence[str]
+) -> pl.LazyFrame:
+    """Give a side a uniform column for each true class of the slice that it lacks."""
+    wanted = joined(side.select(pair).unique(), every, keys)
+    lacking = wanted.join(side, on=[*pair, "label"], how="anti", nulls_equal=True)
+    size = pl.len().over(list(keys)) if keys else pl.len()
+    column = every.with_columns(share=1 / size).rename({"label": "pred"})
+    return pl.concat([side, joined(lacking, column, keys).select(*pair, "pred", "label", "share")])
+
+
+def _reduced(distance: str, reduce: str) -> pl.Expr:
+    if reduce not in ("mean", "max"):
+        msg = f'`reduce` is "mean" or "max", got {reduce!r}'
+        raise ValueError(msg)
+    return pl.col(distance).mean() if reduce == "mean" else pl.col(distance).max()
+
+
+def _check_distance(metric: Metric, schema: pl.Schema) -> None:
+    if "rows" in schema:
+        msg = (
+            f"`{metric.name}` takes one class a row, and `pred` is a list:"
+            " use `stat_parity_by_class`"
+        )
+        raise TypeError(msg)
+    unseen = metric.options.get("unseen")
+    if unseen not in (None, "uniform"):
+        msg = f'`unseen` is None (leave the class out) or "uniform", got {unseen!r}'
+        raise ValueError(msg)
+    check_ref(metric, schema)
+
+
+_distance = functools.partial(
+    define,
+    classes,
+    of=FairnessMetric,
+    ideal=0.0,
+    bounds=(0.0, 1.0),
+    better="lower",
+    fair=(0.0, 0.1),
+    check=_check_distance,
+)
+
+
+@_distance("outcome", ("group", "pred"), view=_parity_pairs)
+def multiclass_stat_parity(*, reduce: str = "mean") -> pl.Expr:
+    """Distance between the groups' distributions of predicted classes.
+
+    The total variation between what two groups are given: the share of one group that would have to
+    be given another class for both to be treated alike.
+
+    Formula, for groups g and h, i running over the classes::
+
+        1/2 sum_i |P(pred = i | g) - P(pred = i | h)|
+
+    Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    reduce
+        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
+        pairs of a group with it. Without it, all pairs of groups.
+
+    Notes
+    -----
+    The same as HolisticAI's function; any word but "max" means "mean" to it. Its page names the
+    mean absolute deviation over the K classes, which is 2/K of this, and prints a formula with one
+    rate and one reference group: for that use ``ref``, and for a single class
+    `stat_parity_by_class`. With two classes it is the size of `stat_parity`. With one group it is
+    undefined; HolisticAI's maximum is then 0.
+
+    References
+    ----------
+    Denis, Elie, Hebiri, Hu (2024). Fairness Guarantees in Multi-Class Classification with
+    Demographic Parity. JMLR 25(130). Gibbs, Su (2002). On Choosing and Bounding Probability
+    Metrics. International Statistical Review 70(3), 419-435.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFFFMMMM"), "said": list("aabbabcc")})
+    >>> distance = df.pipe(fairness.multiclass_stat_parity, group="sex", pred="said")
+    >>> distance
+    0.5
+
+    The mean absolute deviation over the three classes:
+
+    >>> round(distance * 2 / 3, 3)
+    0.333
+    """
+    return _reduced("distance", reduce)
+
+
+_odds = functools.partial(_distance, "opportunity", ("group", "pred", "label"), view=_odds_pairs)
+
+
+@_odds()
+def multiclass_equal_opportunity(*, reduce: str = "mean") -> pl.Expr:
+    """Distance between the groups' confusion matrices, cell by cell.
+
+    Among people of the same true class, how differently two groups are given classes: the total
+    variation, averaged over the true classes that both groups have. It asks for equalized odds,
+    more than equal opportunity: see `multiclass_true_positive_difference`.
+
+    Formula, with C_g[i, j] = P(pred = i | label = j, g) and J true classes in common::
+
+        sum_ij |C_g[i, j] - C_h[i, j]| / (2 J)
+
+    Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    reduce
+        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
+        pairs of a group with it. Without it, all pairs of groups.
+    unseen
+        What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
+        too where no class is left; ``"uniform"`` pretends that such people would be given every
+        class equally often, as HolisticAI does.
+
+    Notes
+    -----
+    HolisticAI's ``multiclass_equality_of_opp`` with ``unseen="uniform"``. Its page names the mean
+    absolute deviation over the K x K cells, which is 2/K of this, and prints the difference of one
+    true positive rate from that of one reference group: ``ref``, with
+    `multiclass_true_positive_difference`. With two classes it is `average_abs_odds`.
+
+    References
+    ----------
+    Putzel, Lee (2022). Blackbox Post-Processing for Multiclass Fairness. arXiv:2201.04461.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFFMMMM"), "said": list("aabbabcc"), "was": list("abbbabbb")}
+    ... )
+    >>> roles = {"group": "sex", "pred": "said", "label": "was"}
+    >>> round(df.pipe(fairness.multiclass_equal_opportunity, **roles), 3)
+    0.333
+
+    As HolisticAI has it, with the class that is never true:
+
+    >>> round(df.pipe(fairness.multiclass_equal_opportunity, **roles, unseen="uniform"), 3)
+    0.222
+    """
+    return _reduced("opportunity", reduce)
+
+
+@_odds()
+def multiclass_average_odds(*, reduce: str = "mean") -> pl.Expr:
+    """Distance between the groups' predictions, every true class weighing the same.
+
+    What `multiclass_stat_parity` would be if all true classes were equally frequent in both groups.
+    Opposite errors in different true classes cancel out; not so in `multiclass_equal_opportunity`.
+
+    Formula, with C_g[i, j] = P(pred = i | label = j, g) and J true classes in common::
+
+        sum_i |sum_j (C_g[i, j] - C_h[i, j])| / (2 J)
+
+    Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    reduce
+        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
+        pairs of a group with it. Without it, all pairs of groups.
+    unseen
+        What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
+        too where no class is left; ``"uniform"`` pretends that such people would be given every
+        class equally often, as HolisticAI does.
+
+    Notes
+    -----
+    HolisticAI's function of this name with ``unseen="uniform"``. The mean absolute deviation that
+    its page names is 2/K of this, for K classes; the formula there is that of two classes and one
+    reference group, for which `average_odds` with ``ref`` is meant. With two classes it is the size
+    of `average_odds`.
+
+    References
+    ----------
+    Putzel, Lee (2022). Blackbox Post-Processing for Multiclass Fairness. arXiv:2201.04461.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFFMMMM"), "said": list("aabbabcc"), "was": list("abbbabbb")}
+    ... )
+    >>> roles = {"group": "sex", "pred": "said", "label": "was"}
+    >>> round(df.pipe(fairness.multiclass_average_odds, **roles), 3)
+    0.333
+    """
+    return _reduced("odds", reduce)
+
+
+@_odds()
+def multiclass_true_positive_difference(*, reduce: str = "mean") -> pl.Expr:
+    """Mean absolute difference of the groups' recalls over the true classes.
+
+    Equal opportunity for every class: people of a true class should be given it equally often in
+    all groups.
+
+    Formula, with R_g[j] = P(pred = j | label = j, g) and J true classes in common::
+
+        sum_j |R_g[j] - R_h[j]| / J
+
+    Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    reduce
+        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
+        pairs of a group with it. Without it, all pairs of groups.
+    unseen
+        What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
+        too where no class is left; ``"uniform"`` pretends that such people would be given every
+        class equally often, as HolisticAI does.
+
+    Notes
+    -----
+    HolisticAI's ``multiclass_true_rates`` with ``unseen="uniform"``. The mean absolute deviation
+    that its page names is this; the formula there takes one rate and one reference group, ``ref``.
+    For a single class use `equal_opportunity` with ``pred=pl.col("said") == "a"`` and
+    ``label=pl.col("was") == "a"``; the recalls themselves are `recall_by_class`.
+
+    References
+    ----------
+    Putzel, Lee (2022). Blackbox Post-Processing for Multiclass Fairness. arXiv:2201.04461.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFFMMMM"), "said": list("aabbabcc"), "was": list("abbbabbb")}
+    ... )
+    >>> roles = {"group": "sex", "pred": "said", "label": "was"}
+    >>> round(df.pipe(fairness.multiclass_true_positive_difference, **roles), 3)
+    0.167
+    >>> df.pipe(
+    ...     fairness.equal_opportunity,
+    ...     group="sex",
+    ...     pred=pl.col("said") == "a",
+    ...     label=pl.col("was") == "a",
+    ... )
+    0.0
+    """
+    return _reduced("true_rates", reduce)

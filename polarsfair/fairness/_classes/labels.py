@@ -1,0 +1,494 @@
+"""Labels before any training: how differently they are spread over the groups."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.compare import compare
+from polarsfair._engine.evaluate import Tally, define
+from polarsfair._engine.frames import as_column, check_columns
+from polarsfair._engine.group_pairs import PAIR, kept_alive, largest_of, pair_sides
+from polarsfair._engine.reference import check_ref
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._formula import farthest, quotient
+from polarsfair.fairness._classes.distances import classes
+from polarsfair.fairness._types import FairnessMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+
+__all__ = [
+    "class_imbalance",
+    "conditional_demographic_disparity",
+    "label_js",
+    "label_kl",
+    "label_ks",
+    "label_lp",
+    "label_total_variation",
+    "strata",
+]
+
+_W, _OWN, _OTHER = pl.col("w"), pl.col("own"), pl.col("theirs")
+
+
+def _check(metric: Metric, schema: pl.Schema) -> None:
+    if "rows" in schema:
+        msg = f"`{metric.name}` counts every row once, and `pred` is a list: leave `pred` out"
+        raise TypeError(msg)
+    p = metric.options.get("p", 2)
+    if not isinstance(p, int | float) or not p >= 1:
+        msg = f"`p` is the order of a norm, at least 1; got {p!r}"
+        raise ValueError(msg)
+    check_ref(metric, schema)
+
+
+# --- how many are in a group --------------------------------------------------------------------
+
+
+@define(classes, "quality", of=FairnessMetric, bounds=(0.0, math.inf), check=_check)
+def _weight() -> pl.Expr:
+    """Weight of all rows."""
+    return pl.when(_W.sum() > 0).then(_W.sum())
+
+
+@compare(
+    _weight,
+    over_pairs=lambda size: quotient(size.max() - size.min(), size.max() + size.min()),
+    ideal=0.0,
+    bounds=(-1.0, 1.0),
+    better="ideal",
+    kind="outcome",
+)
+def class_imbalance(size: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """How differently many rows the groups have.
+
+    Formula, with n the number of rows::
+
+        (n(group) - n(ref)) / (n(group) + n(ref))
+
+    Range -1 to 1; ideal 0; nearer is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else). Without
+        it, the largest magnitude over all pairs of groups, unsigned.
+
+    Notes
+    -----
+    SageMaker Clarify's CI has the opposite sign (everyone else minus the group), AIF360's
+    ``class_imbalance`` this one.
+
+    References
+    ----------
+    Hardt and others (2021). Amazon SageMaker Clarify: Machine Learning Bias Detection and
+    Explainability in the Cloud. KDD 2021, 2974-2983.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M", "M"]})
+    >>> df.pipe(fairness.class_imbalance, group="sex", ref="M")
+    -0.5
+    """
+    return quotient(size - other, size + other)
+
+
+# --- distances between the label distributions of two groups ------------------------------------
+
+
+def _label_shares(
+    table: pl.LazyFrame, keys: Sequence[str], ref: Any
+) -> tuple[pl.LazyFrame, list[str]]:
+    """Give, per pair of groups and label, the shares of both; 0 for a label that one lacks."""
+    known = pl.col("group").is_not_null() & pl.col("label").is_not_null() & (_W > 0)
+    cells = table.filter(known).group_by(*keys, "group", "label").agg(_W.sum().cast(pl.Float64))
+    pair = [*keys, *PAIR]
+    sides = pair_sides(cells, keys, ref, ordered=True)
+    sides = sides.group_by(*pair, "side", "label").agg(_W.sum())
+    shares = sides.with_columns(share=_W / _W.sum().over(*pair, "side"))
+    own, other = (
+        pl.col("share").filter(pl.col("side") == side).sum().alias(name)
+        for side, name in ((0, "own"), (1, "theirs"))
+    )
+    return shares.group_by(*pair, "label").agg(own, other), pair
+
+
+def _divergence(share: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Sum P ln(P / Q); a label that P lacks adds nothing, one that Q lacks infinity."""
+    terms = pl.when(share > 0).then(share * (share / other).log(math.e)).otherwise(0.0)
+    return terms.sum().clip(0.0)
+
+
+def _label_pairs(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
+) -> pl.LazyFrame:
+    """View one line per pair of groups: the distances of their labels."""
+    del members
+    shares, pair = _label_shares(table, keys, ref)
+    middle, gap = (_OWN + _OTHER) / 2, (_OWN - _OTHER).abs()
+    lines = shares.group_by(pair).agg(
+        kl=_divergence(_OWN, _OTHER),
+        js=(_divergence(_OWN, middle) + _divergence(_OTHER, middle)) / 2,
+        total=(gap.sum() / 2).clip(0.0, 1.0),
+        largest=gap.max(),
+        own_known=pl.lit(value=True),
+    )
+    return kept_alive(table, lines, keys)
+
+
+def _label_norms(
+    table: pl.LazyFrame,
+    keys: Sequence[str],
+    members: Sequence[Metric],
+    *,
+    ref: Any = None,
+    p: float = 2,
+) -> pl.LazyFrame:
+    """View one line per pair of groups: the p-norm of the difference of their labels."""
+    del members
+    shares, pair = _label_shares(table, keys, ref)
+    gap = (_OWN - _OTHER).abs()
+    norm = gap.max() if math.isinf(p) else gap.pow(float(p)).sum().pow(1 / p)
+    lines = shares.group_by(pair).agg(norm=norm, own_known=pl.lit(value=True))
+    return kept_alive(table, lines, keys)
+
+
+_distance = functools.partial(
+    define,
+    classes,
+    "outcome",
+    ("group", "label"),
+    of=FairnessMetric,
+    view=_label_pairs,
+    ideal=0.0,
+    bounds=(0.0, 1.0),
+    better="lower",
+    check=_check,
+)
+_OWN_KNOWN = pl.col("own_known")
+
+
+@_distance(bounds=(0.0, math.inf))
+def label_kl(*, ref: Any = None) -> pl.Expr:
+    """Kullback-Leibler divergence of a group's labels from those of the reference.
+
+    Formula, with P the shares of the labels, in natural units::
+
+        sum over labels of P(group) * ln(P(group) / P(ref))
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group from it. Without it, the
+        largest of any group from any other.
+
+    Notes
+    -----
+    Infinite where the group has a label that the reference lacks. SageMaker Clarify drops such
+    labels without renormalising, so that its value can be negative, and measures the others from
+    the group: ``ref`` and group exchanged.
+
+    References
+    ----------
+    Kullback, Leibler (1951). On Information and Sufficiency. Annals of Mathematical Statistics
+    22(1), 79-86.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "loan": ["yes", "yes", "yes", "no"]})
+    >>> round(df.pipe(fairness.label_kl, group="sex", label="loan", ref="M"), 4)
+    0.6931
+    """
+    return largest_of(pl.col("kl"), _OWN_KNOWN, ref)
+
+
+@_distance(bounds=(0.0, math.log(2)))
+def label_js(*, ref: Any = None) -> pl.Expr:
+    """Jensen-Shannon divergence between the labels of two groups.
+
+    Formula, with P and Q the shares of the labels, M = (P + Q) / 2, in natural units::
+
+        KL(P, M) / 2 + KL(Q, M) / 2
+
+    Range 0 to 0.6931471805599453; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
+        the largest of any two groups.
+
+    Notes
+    -----
+    At most ln 2, which two groups without a common label reach. SageMaker Clarify drops labels that
+    one group lacks, and is wrong there.
+
+    References
+    ----------
+    Lin (1991). Divergence Measures Based on the Shannon Entropy. IEEE Transactions on Information
+    Theory 37(1), 145-151.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "loan": ["yes", "yes", "no", "no"]})
+    >>> round(df.pipe(fairness.label_js, group="sex", label="loan"), 4)
+    0.6931
+    """
+    return largest_of(pl.col("js").clip(0.0, math.log(2)), _OWN_KNOWN, ref)
+
+
+@_distance(view=_label_norms, bounds=(0.0, 2.0))
+def label_lp(*, ref: Any = None) -> pl.Expr:
+    """Distance of order p between the label distributions of two groups.
+
+    Formula, with P and Q the shares of the labels::
+
+        (sum over labels of |P - Q|^p)^(1/p)
+
+    Range 0 to 2; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
+        the largest of any two groups.
+    p
+        The order of the norm, at least 1; infinite, it is `label_ks`.
+
+    Notes
+    -----
+    At most 2**(1/p). SageMaker Clarify drops labels that one group lacks.
+
+    References
+    ----------
+    Hardt and others (2021). Amazon SageMaker Clarify: Machine Learning Bias Detection and
+    Explainability in the Cloud. KDD 2021, 2974-2983.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "loan": ["yes", "yes", "no", "no"]})
+    >>> round(df.pipe(fairness.label_lp, group="sex", label="loan"), 4)
+    1.4142
+    """
+    return largest_of(pl.col("norm"), _OWN_KNOWN, ref)
+
+
+@_distance()
+def label_total_variation(*, ref: Any = None) -> pl.Expr:
+    """Total variation distance between the labels of two groups.
+
+    The share of one group's rows whose label would have to change to make the two alike.
+
+    Formula, with P and Q the shares of the labels::
+
+        sum over labels of |P - Q| / 2
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
+        the largest of any two groups.
+
+    Notes
+    -----
+    For a label of two values it is the absolute difference of the base rates. SageMaker Clarify
+    drops labels that one group lacks, so that its own value can be half of that.
+
+    References
+    ----------
+    Levin, Peres, Wilmer (2009). Markov Chains and Mixing Times, chapter 4. American Mathematical
+    Society.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "loan": ["yes", "no", "no", "no"]})
+    >>> df.pipe(fairness.label_total_variation, group="sex", label="loan")
+    0.5
+    """
+    return largest_of(pl.col("total"), _OWN_KNOWN, ref)
+
+
+@_distance()
+def label_ks(*, ref: Any = None) -> pl.Expr:
+    """Largest difference of the shares of any label between two groups.
+
+    Formula, with P and Q the shares of the labels::
+
+        max over labels of |P - Q|
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
+        the largest of any two groups.
+
+    Notes
+    -----
+    SageMaker Clarify calls it KS: a maximum over labels, which have no order, not over a cumulative
+    distribution.
+
+    References
+    ----------
+    Hardt and others (2021). Amazon SageMaker Clarify: Machine Learning Bias Detection and
+    Explainability in the Cloud. KDD 2021, 2974-2983.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "loan": ["yes", "no", "no", "no"]})
+    >>> df.pipe(fairness.label_ks, group="sex", label="loan")
+    0.5
+    """
+    return largest_of(pl.col("largest"), _OWN_KNOWN, ref)
+
+
+# --- within strata ------------------------------------------------------------------------------
+
+
+def _count_strata(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    label: IntoColumn | None = None,
+    strata: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+) -> pl.LazyFrame:
+    """Count rows per group, label and stratum.
+
+    The table has the slices, ``strata`` (any plain dtype), ``group``, ``label`` (Boolean, null
+    where unknown), ``n`` rows, and with ``weight`` also ``w`` and ``w2``. Tables add up.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F"], "loan": [1, 1], "town": ["A", "A"]})
+    >>> fairness.strata(df, group="sex", label="loan", strata="town")
+    shape: (1, 4)
+    ┌────────┬───────┬───────┬─────┐
+    │ strata ┆ group ┆ label ┆ n   │
+    │ ---    ┆ ---   ┆ ---   ┆ --- │
+    │ str    ┆ str   ┆ bool  ┆ i64 │
+    ╞════════╪═══════╪═══════╪═════╡
+    │ A      ┆ F     ┆ true  ┆ 2   │
+    └────────┴───────┴───────┴─────┘
+    """
+    within = [] if strata is None else [as_column(strata, "strata").alias("strata")]
+    check_columns(rows, {"strata": within})
+    cells = {"label": label}
+    return count_cells(rows, [*by, *within], group=group, cells=cells, weight=weight, binary=True)
+
+
+strata = Tally(
+    name="fairness.strata",
+    count=_count_strata,
+    cells=("group", "label", "strata"),
+    sums=WEIGHTED_SUMS,
+)
+
+
+def _disparities(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
+) -> pl.LazyFrame:
+    """View one line per group: its disparity, averaged over the strata."""
+    del members
+    roles = ("group", "label", "strata")
+    known = table.filter(pl.all_horizontal(*(pl.col(r).is_not_null() for r in roles), _W > 0))
+    accepted = pl.when("label").then(_W).otherwise(0).cast(pl.Float64).sum()
+    rejected = pl.when("label").then(0).otherwise(_W).cast(pl.Float64).sum()
+    cells = known.group_by(*keys, "strata", "group").agg(accepted=accepted, rejected=rejected)
+    parts = [
+        quotient(pl.col(name), pl.col(name).sum().over(*keys, "strata")).fill_null(0.0)
+        for name in ("rejected", "accepted")
+    ]
+    size = pl.col("rejected") + pl.col("accepted")
+    stratum = size.sum().over(*keys, "strata")
+    whole = size.sum().over(list(keys)) if keys else size.sum()
+    lines = cells.with_columns(disparity=(parts[0] - parts[1]) * stratum / whole)
+    lines = lines.group_by(*keys, "group").agg(disparity=pl.col("disparity").sum().clip(-1.0, 1.0))
+    return kept_alive(table, lines, keys)
+
+
+@define(
+    strata,
+    "outcome",
+    ("group", "label", "strata"),
+    of=FairnessMetric,
+    view=_disparities,
+    ideal=0.0,
+    bounds=(-1.0, 1.0),
+    better="ideal",
+)
+def conditional_demographic_disparity() -> pl.Expr:
+    """Share of a group among the rejected less that among the accepted, averaged over strata.
+
+    A positive value says that the group is rejected more than it is accepted even among rows that
+    are alike in `strata`; of all groups, that farthest from 0.
+
+    Formula, with n the rows, rejected R and accepted A of everyone of known group in stratum i::
+
+        sum over i of n(i) / n * (R(group, i) / R(i) - A(group, i) / A(i))
+
+    Range -1 to 1; ideal 0; nearer is better.
+
+    Parameters
+    ----------
+    strata
+        The column (a role) within whose values groups are compared.
+
+    Notes
+    -----
+    Each group is set against everyone, so there is no ``ref``. SageMaker Clarify's CDDL; given the
+    predictions as ``label`` it is its CDDPL. A stratum in which nobody is accepted (or rejected)
+    has 0 there, as in Clarify. AIF360's function of this name averages over the groups instead.
+
+    References
+    ----------
+    Wachter, Mittelstadt, Russell (2021). Why Fairness Cannot Be Automated: Bridging the Gap between
+    EU Non-Discrimination Law and AI. Computer Law and Security Review 41, 105567.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "sex": ["F", "M", "F", "M"],
+    ...         "loan": [0, 1, 0, 1],
+    ...         "town": ["A", "A", "B", "B"],
+    ...     }
+    ... )
+    >>> df.pipe(
+    ...     fairness.conditional_demographic_disparity, group="sex", label="loan", strata="town"
+    ... )
+    -1.0
+
+    Women have 1 and men -1, equally far from 0: of such a tie the lower is reported.
+    """
+    value = pl.col("disparity")
+    return pl.when(value.count() > 1).then(farthest(value, value.abs()))

@@ -1,0 +1,1 @@
+"""Groups in a clustering."""

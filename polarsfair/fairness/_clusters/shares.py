@@ -1,0 +1,440 @@
+"""Fairness of clusterings: how groups are spread over clusters, and how near to their centroids."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any, overload
+
+import polars as pl
+
+from polarsfair._engine.checks import check_distinct
+from polarsfair._engine.evaluate import Tally, define, inner_names
+from polarsfair._engine.frames import as_lazy, collect, columns_of, is_lazy
+from polarsfair._engine.reference import OVERALL, Everyone, check_ref, mark_reference
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._formula import quotient
+from polarsfair.clustering._external.information import cluster_sizes, in_base, size_entropy
+from polarsfair.fairness._types import FairnessMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoGroup, IntoSlices
+
+__all__ = [
+    "cluster_balance",
+    "cluster_entropy",
+    "cluster_kl",
+    "cluster_shares",
+    "cluster_total_variation",
+    "clusters",
+    "min_cluster_ratio",
+]
+
+_WEIGHT, _OF_CLUSTER, _OF_GROUP = pl.col("w"), pl.col("of_cluster"), pl.col("of_group")
+_GROUP, _OTHER = pl.col("group"), pl.col("other")
+
+
+def _count_clusters(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    cluster: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+) -> pl.LazyFrame:
+    """Count rows per group and cluster.
+
+    The table has the slices, ``group`` and ``cluster`` of any plain dtype (only the roles that were
+    given; null where unknown), ``n`` rows, and with ``weight`` also ``w`` and ``w2``. Tables add
+    up.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M"], "c": [1, 2, 2]})
+    >>> fairness.clusters(df, group="sex", cluster="c").sort("group", "cluster")
+    shape: (3, 3)
+    ┌───────┬─────────┬─────┐
+    │ group ┆ cluster ┆ n   │
+    │ ---   ┆ ---     ┆ --- │
+    │ str   ┆ i64     ┆ i64 │
+    ╞═══════╪═════════╪═════╡
+    │ F     ┆ 1       ┆ 1   │
+    │ F     ┆ 2       ┆ 1   │
+    │ M     ┆ 2       ┆ 1   │
+    └───────┴─────────┴─────┘
+    """
+    return count_cells(rows, by, group=group, cells={"cluster": cluster}, weight=weight)
+
+
+clusters = Tally(
+    name="fairness.clusters",
+    count=_count_clusters,
+    cells=("group", "cluster"),
+    sums=WEIGHTED_SUMS,
+)
+
+
+def _grid(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Give every known group in every cluster of its slice, absent ones with weight 0.
+
+    ``of_cluster`` and ``total`` count rows of unknown group too; rows of unknown cluster nowhere.
+    """
+    there = table.filter(pl.col("cluster").is_not_null() & (_WEIGHT > 0))
+    cells = there.group_by(*keys, "group", "cluster").agg(pl.col("n", "w").sum())
+    names = table.filter(_GROUP.is_not_null()).select(*keys, "group").unique()
+    of_cluster = there.group_by(*keys, "cluster").agg(of_cluster=_WEIGHT.sum())
+    full = _join(names, of_cluster, keys).join(
+        cells, on=[*keys, "group", "cluster"], how="left", nulls_equal=True
+    )
+    lines = full.with_columns(
+        pl.col("n").fill_null(0),
+        pl.col("w").fill_null(0).cast(pl.Float64),
+        pl.col("of_cluster").cast(pl.Float64),
+    )
+    return lines.with_columns(
+        of_group=_WEIGHT.sum().over(*keys, "group"),
+        total=_OF_CLUSTER.sum().over(*keys, "group"),
+    )
+
+
+def _join(left: pl.LazyFrame, right: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
+    if not on:
+        return left.join(right, how="cross")
+    return left.join(right, on=list(on), how="inner", nulls_equal=True)
+
+
+def _alive(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Keep the slices in which there is nothing to say."""
+    if not keys:
+        return lines
+    every = table.select(*keys).unique()
+    return every.join(lines, on=list(keys), how="left", nulls_equal=True)
+
+
+def _shares(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
+) -> pl.LazyFrame:
+    """View one line per group and cluster: the group's share there over its share of all."""
+    # The reference changes nothing, but one that is misspelt is an error as everywhere.
+    del members, ref
+    ratio = (_WEIGHT * pl.col("total")) / (_OF_CLUSTER * _OF_GROUP)
+    lines = _grid(table, keys).filter(_OF_GROUP > 0).with_columns(ratio=ratio)
+    return _alive(table, lines, keys)
+
+
+def _distributions(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
+) -> pl.LazyFrame:
+    """View one line per group and reference: how far apart they are spread over clusters."""
+    del members
+    p, q = _WEIGHT / _OF_GROUP, pl.col("other_w") / pl.col("of_other")
+    beside = _beside(_grid(table, keys), keys, ref)
+    seen = (_WEIGHT > 0) | (pl.col("other_w") > 0)
+    pair = [*keys, "group", *(["other"] if ref is None else [])]
+    lines = (
+        beside.filter((_OF_GROUP > 0) & (pl.col("of_other") > 0))
+        .group_by(pair)
+        .agg(
+            variation=(p - q).abs().sum() / 2,
+            divergence=pl.when(_WEIGHT > 0).then(p * (p / q).log()).sum().clip(0),
+            ratio=(_WEIGHT / pl.col("other_w")).filter(seen).min(),
+        )
+    )
+    return _alive(table, lines, keys)
+
+
+def _beside(grid: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
+    """Put the reference's weight in the cluster, and in all, beside every group's own."""
+    values = {"other_w": _WEIGHT, "of_other": _OF_GROUP}
+    if ref is None:
+        others = grid.select(*keys, "cluster", other=_GROUP, **values)
+        return _join(grid, others, [*keys, "cluster"]).filter(_GROUP != _OTHER)
+    if isinstance(ref, Everyone):
+        # Every group is once in every cluster, so that the sizes of groups add up to everyone's.
+        sums = {name: value.sum().over(*keys, "cluster") for name, value in values.items()}
+        less = {} if ref is OVERALL else values
+        return grid.with_columns(
+            **{name: total - less.get(name, 0) for name, total in sums.items()}
+        )
+    marked = mark_reference(grid, ref, "is_ref")
+    others = marked.filter("is_ref").select(*keys, "cluster", **values)
+    return _join(marked.filter(~pl.col("is_ref")), others, [*keys, "cluster"])
+
+
+def _sizes(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+    """View one line per cluster."""
+    return cluster_sizes(table, keys, members)
+
+
+_of_clusters = functools.partial(define, clusters, "outcome", of=FairnessMetric, check=check_ref)
+
+
+@_of_clusters(("group", "cluster"), view=_shares, ideal=1.0, bounds=(0.0, 1.0), better="higher")
+def cluster_balance() -> pl.Expr:
+    """Worst agreement of a group's share of a cluster with its share of everyone.
+
+    Formula: min over groups g and clusters c of min(r, 1/r), r = (n_gc / n_c) / (n_g / n). Rows of
+    unknown group count in n_c and n, rows of unknown cluster nowhere; a group that is absent from a
+    cluster gives exactly 0. Every group is looked at, whether ``ref`` is given or not.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    ref
+        Makes no difference to the value; one that is misspelt is an error, as everywhere.
+
+    Notes
+    -----
+    HolisticAI's page gives min n_gc / n_c, of under-represented groups only; its code computes what
+    stands here, with 1e-20 in place of 0. Both other readings come from `cluster_shares`: the
+    page's is the least ``share``, and ``ratio`` alone, without 1/r, leaves over-representation out.
+
+    References
+    ----------
+    Chierichetti, Kumar, Lattanzi, Vassilvitskii (2017). Fair Clustering Through Fairlets. NIPS
+    2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M", "F", "F", "M"], "c": [1, 1, 1, 2, 2, 2]})
+    >>> round(df.pipe(fairness.cluster_balance, group="sex", cluster="c"), 4)
+    0.6667
+    >>> shares = fairness.cluster_shares(df, group="sex", cluster="c")
+    >>> round(shares["share"].min(), 4), round(shares["ratio"].min(), 4)
+    (0.3333, 0.6667)
+    """
+    ratio = pl.col("ratio")
+    return pl.min_horizontal(ratio, 1 / ratio).min()
+
+
+_compared = functools.partial(_of_clusters, ("group", "cluster"), view=_distributions)
+
+
+@_compared(bounds=(0.0, math.inf), ideal=1.0, better="ideal")
+def min_cluster_ratio() -> pl.Expr:
+    """Fewest rows of a group for each row of the reference, in any cluster.
+
+    Formula: min over clusters of n_gc / n_rc, g the group and r the reference ``ref``; with several
+    groups the least of all, without ``ref`` the least over all ordered pairs. A cluster with
+    neither is left out; one with the group alone has infinity.
+
+    Range 0 to inf; ideal 1; nearer is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    It compares numbers, not shares: with groups of different sizes it cannot be 1 in every
+    cluster. HolisticAI adds 1e-32 to n_rc, so that x/0 is a large number there, and counts a
+    cluster with neither group as 0.
+
+    References
+    ----------
+    Chierichetti, Kumar, Lattanzi, Vassilvitskii (2017). Fair Clustering Through Fairlets. NIPS
+    2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M", "F", "F", "M"], "c": [1, 1, 1, 2, 2, 2]})
+    >>> df.pipe(fairness.min_cluster_ratio, group="sex", cluster="c", ref="M")
+    0.5
+    """
+    return pl.col("ratio").min()
+
+
+@_compared(bounds=(0.0, 1.0), ideal=0.0, better="lower")
+def cluster_total_variation() -> pl.Expr:
+    """Share of a group that would have to change cluster to be spread like the reference.
+
+    Formula: half the sum over clusters of abs(p_gc - p_rc), p_gc the share of group g that is in c.
+    With ``ref`` the farthest group from it, without the farthest pair; symmetric.
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    HolisticAI's page multiplies by the number of clusters, its code does not.
+
+    References
+    ----------
+    Levin, Peres, Wilmer (2009). Markov Chains and Mixing Times, chapter 4. American Mathematical
+    Society.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M", "F"], "c": [1, 1, 1, 2]})
+    >>> df.pipe(fairness.cluster_total_variation, group="sex", cluster="c")
+    0.5
+    """
+    return pl.col("variation").max()
+
+
+@_compared(bounds=(0.0, math.inf), ideal=0.0, better="lower")
+def cluster_kl(*, base: float = math.e) -> pl.Expr:
+    """Divergence of a group's spread over clusters from the reference's.
+
+    Formula: sum over clusters of p_gc log(p_gc / p_rc), Kullback and Leibler's, in nats or of
+    another ``base``. With ``ref`` the largest of any group from it, without the largest over
+    ordered pairs; not symmetric. A cluster that only the group has makes it infinite.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
+
+    Notes
+    -----
+    HolisticAI's page and code give the same for two groups; there, no rows at all have 0 and an
+    empty group NaN, and both are undefined here.
+
+    References
+    ----------
+    Kullback, Leibler (1951). On Information and Sufficiency. Annals of Mathematical Statistics
+    22(1), 79-86.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M", "F"], "c": [1, 1, 2, 1]})
+    >>> df.pipe(fairness.cluster_kl, group="sex", cluster="c", ref="M", base=2)
+    1.0
+    """
+    return in_base(pl.col("divergence").max(), base)
+
+
+@_of_clusters(("cluster",), view=_sizes, bounds=(0.0, math.inf))
+def cluster_entropy(*, base: float = math.e) -> pl.Expr:
+    """Entropy of the spread over clusters: how evenly rows, or a group, use them.
+
+    Formula: sum over clusters of p_c log(1 / p_c), in nats or of another ``base``. A value of all
+    rows, like a rate: per group with ``by=``, compared with `difference` or `ratio`. Between 0, one
+    cluster, and the logarithm of the number of clusters.
+
+    Range 0 to inf; a description, no ideal.
+
+    Parameters
+    ----------
+    base
+        Base of the logarithm: 2 gives bits; unless given, nats.
+
+    Notes
+    -----
+    HolisticAI gives it for one group at a time, by the same formula, and leaves it out of its
+    table of clustering metrics.
+
+    References
+    ----------
+    Shannon (1948). A Mathematical Theory of Communication. Bell System Technical Journal 27.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "c": [1, 2, 2, 2]})
+    >>> spread = fairness.cluster_entropy.bind(base=2)
+    >>> df.pipe(fairness.difference(spread), group="sex", cluster="c", ref="M")
+    1.0
+    """
+    return in_base(size_entropy(), base)
+
+
+@overload
+def cluster_shares(
+    frame: pl.LazyFrame,
+    *,
+    group: IntoGroup,
+    cluster: IntoColumn,
+    weight: IntoColumn | None = ...,
+    by: IntoSlices | None = ...,
+) -> pl.LazyFrame: ...
+@overload
+def cluster_shares(
+    frame: pl.DataFrame | ArrowStream,
+    *,
+    group: IntoGroup,
+    cluster: IntoColumn,
+    weight: IntoColumn | None = ...,
+    by: IntoSlices | None = ...,
+) -> pl.DataFrame: ...
+def cluster_shares(
+    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
+    *,
+    group: IntoGroup,
+    cluster: IntoColumn,
+    weight: IntoColumn | None = None,
+    by: IntoSlices | None = None,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Show every group in every cluster: its share there beside its share of everyone.
+
+    Parameters
+    ----------
+    frame
+        Eager or lazy rows.
+    group, cluster, weight
+        The roles, as in `cluster_balance`. Rows of unknown group count in the totals.
+    by
+        Slices: column names or expressions.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        The slices, ``cluster``, ``group``, ``n`` rows, ``share`` of the cluster, ``overall_share``
+        and ``ratio`` of the two, which weights change; also groups that a cluster lacks.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M", "F"], "c": [1, 1, 1, 2]})
+    >>> fairness.cluster_shares(df, group="sex", cluster="c")
+    shape: (4, 6)
+    ┌─────────┬───────┬─────┬──────────┬───────────────┬──────────┐
+    │ cluster ┆ group ┆ n   ┆ share    ┆ overall_share ┆ ratio    │
+    │ ---     ┆ ---   ┆ --- ┆ ---      ┆ ---           ┆ ---      │
+    │ i64     ┆ str   ┆ i64 ┆ f64      ┆ f64           ┆ f64      │
+    ╞═════════╪═══════╪═════╪══════════╪═══════════════╪══════════╡
+    │ 1       ┆ F     ┆ 1   ┆ 0.333333 ┆ 0.5           ┆ 0.666667 │
+    │ 1       ┆ M     ┆ 2   ┆ 0.666667 ┆ 0.5           ┆ 1.333333 │
+    │ 2       ┆ F     ┆ 1   ┆ 1.0      ┆ 0.5           ┆ 2.0      │
+    │ 2       ┆ M     ┆ 0   ┆ 0.0      ┆ 0.5           ┆ 0.0      │
+    └─────────┴───────┴─────┴──────────┴───────────────┴──────────┘
+    """
+    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    check_distinct([*inner, "share", "overall_share", "ratio"])
+    keys = list(inner.values())
+    roles = {"group": group, "cluster": cluster, "weight": weight}
+    table = clusters.complete(clusters(as_lazy(frame), by=by, **roles)).rename(inner)
+    share, overall = _WEIGHT / _OF_CLUSTER, _OF_GROUP / pl.col("total")
+    ratio = quotient(_WEIGHT * pl.col("total"), _OF_CLUSTER * _OF_GROUP)
+    shown = (
+        _grid(table, keys)
+        .select(*keys, "cluster", "group", "n", share=share, overall_share=overall, ratio=ratio)
+        .sort(*keys, "cluster", "group")
+        .rename({name: shown for shown, name in inner.items()})
+    )
+    return shown if is_lazy(frame) else collect(shown, frame)

@@ -1,0 +1,1 @@
+"""Decisions that are yes or no."""

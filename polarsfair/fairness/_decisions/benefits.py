@@ -1,0 +1,602 @@
+"""Individual fairness: inequality of the benefit b = 1 + prediction - label between people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polarsfair._engine.compare import named
+from polarsfair._engine.evaluate import Metric, Sister, Tally, define
+from polarsfair._engine.frames import fault
+from polarsfair._engine.rows import (
+    WEIGHTED_SUMS,
+    Column,
+    binary_key,
+    binary_message,
+    gather_group,
+    group_parts,
+    group_sum,
+    resolve_columns,
+    row_key,
+    stopping,
+    weight_columns,
+    weight_fault,
+)
+from polarsfair._formula import clean, quotient
+from polarsfair.fairness._decisions.rates import check_boolean, decisions
+from polarsfair.fairness._types import FairnessMetric
+
+if TYPE_CHECKING:
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+
+__all__ = [
+    "benefits",
+    "coefficient_of_variation",
+    "generalized_entropy",
+    "generalized_entropy_between",
+    "generalized_entropy_within",
+    "theil",
+    "theil_between",
+    "theil_within",
+]
+
+_BENEFIT = pl.col("|benefit")
+# The bar keeps names of rows apart from slices, which may be called anything else.
+
+
+def _order(alpha: object) -> float:
+    if isinstance(alpha, (int, float)) and math.isfinite(alpha):
+        return float(alpha)
+    msg = f"`alpha` is a number, such as `alpha=2`, got {alpha!r}"
+    raise ValueError(msg)
+
+
+def _orders(alpha: float | Sequence[float]) -> list[float]:
+    listed = alpha if isinstance(alpha, Sequence) and not isinstance(alpha, str) else [alpha]
+    return list(dict.fromkeys(_order(each) for each in listed))
+
+
+def _power(benefit: pl.Expr, alpha: float) -> pl.Expr:
+    """Give what the index of order `alpha` sums over people."""
+    alpha = _order(alpha)
+    if alpha == 1:
+        return pl.when(benefit == 0).then(0.0).otherwise(benefit * benefit.log(math.e))
+    return benefit.log(math.e) if alpha == 0 else benefit.pow(alpha)
+
+
+def _weighed(weight: pl.Expr, value: pl.Expr) -> pl.Expr:
+    # Nobody is there with weight 0, not even with an infinite value.
+    return pl.when(weight == 0).then(0.0).otherwise(weight * value)
+
+
+def _index(size: pl.Expr, total: pl.Expr, power: pl.Expr, alpha: float) -> pl.Expr:
+    """Give the generalized entropy index from its three sums."""
+    mean = quotient(total, size)
+    defined = pl.when(mean > 0)
+    if alpha == 1:
+        return defined.then(power / total - mean.log(math.e)).clip(0)
+    if alpha == 0:
+        return defined.then(mean.log(math.e) - power / size).clip(0)
+    # Powers of an extreme order are beyond floats: infinite over infinite is undefined.
+    scaled = clean(power / (size * mean.pow(float(alpha))))
+    return defined.then((scaled - 1) / (alpha * (alpha - 1))).clip(0)
+
+
+def _count_benefits(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    score: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+    alpha: float | Sequence[float] = 2.0,
+) -> pl.LazyFrame:
+    """Sum the benefits b = 1 + score - label of soft predictions per group.
+
+    The table has the slices, ``group``, ``alpha`` (one line each), ``n`` rows, with ``weight``
+    also ``w`` and ``w2``, ``b`` = sum of the benefits, and ``power`` = sum of b**alpha (of
+    b ln b for alpha 1, of ln b for alpha 0). Rows without score or label are left out.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.5, 1.0], "y": [1, 0]})
+    >>> fairness.benefits(df, score="p", label="y", alpha=[0, 2]).sort("alpha")
+    shape: (2, 4)
+    ┌───────┬─────┬─────┬───────┐
+    │ alpha ┆ n   ┆ b   ┆ power │
+    │ ---   ┆ --- ┆ --- ┆ ---   │
+    │ f64   ┆ i64 ┆ f64 ┆ f64   │
+    ╞═══════╪═════╪═════╪═══════╡
+    │ 0.0   ┆ 2   ┆ 2.5 ┆ 0.0   │
+    │ 2.0   ┆ 2   ┆ 2.5 ┆ 4.25  │
+    └───────┴─────┴─────┴───────┘
+    """
+    alphas = _orders(alpha)
+    if score is None or label is None:
+        msg = '`fairness.benefits` needs both: `score="<column>", label="<column>"`'
+        raise TypeError(msg)
+    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
+    columns = resolve_columns(rows, by, {**parts, "score": score, "label": label, "weight": weight})
+    keys = {n: row_key(c) for n, c in columns.items() if n not in ("score", "label", "weight")}
+    sums = ["n", *(("w", "w2") if weight is not None else ()), "b"]
+    powers = [f"|power_{i}" for i in range(len(alphas))]
+    bad = ["|bad_score", "|bad_label", *(("bad",) if weight is not None else ())]
+    lines = _benefit_columns(rows.select(**keys, **_row_columns(columns)), alphas)
+    summed = group_sum(lines, list(keys), [*sums, *powers, *bad])
+    table = stopping(summed, _faults(columns), [*sums, *powers])
+    names = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
+    return (
+        gather_group(table, list(parts))
+        .select(
+            *names,
+            *sums,
+            alpha=pl.lit(alphas, dtype=pl.List(pl.Float64)),
+            power=pl.concat_list(powers),
+        )
+        .explode("alpha", "power")
+        .select(*names, "alpha", *sums, "power")
+    )
+
+
+def _row_columns(columns: Mapping[str, Column]) -> dict[str, pl.Expr]:
+    score = columns["score"]
+    if not (score.dtype.is_numeric() or score.dtype in (pl.Boolean, pl.Null)):
+        cast = f"`score={score.text}.cast(pl.Float64)`"
+        msg = f"`score` is {score.dtype}, not a number: cast it, {cast}"
+        raise TypeError(msg)
+    return {
+        "score": score.expression.cast(pl.Float64).fill_nan(None),
+        "label": binary_key(columns["label"]).cast(pl.Int64),
+        **(weight_columns(columns["weight"]) if "weight" in columns else {}),
+    }
+
+
+def _benefit_columns(rows: pl.LazyFrame, alphas: Sequence[float]) -> pl.LazyFrame:
+    """Add the benefit of each row and what is summed of it; 0 where score or label is unknown."""
+    score, label = pl.col("score"), pl.col("label")
+    weighed = "w" in rows.collect_schema().names()
+    known = score.is_not_null() & label.is_not_null()
+    rows = rows.with_columns(
+        pl.when(known).then(1 + score - label).otherwise(1.0).alias("|benefit"),
+        (~score.is_between(0, 1)).cast(pl.Int64).alias("|bad_score"),
+        (~label.is_in([0, 1])).cast(pl.Int64).alias("|bad_label"),
+        n=known.cast(pl.Int64),
+        **(
+            {name: pl.when(known).then(name).otherwise(0) for name in ("w", "w2")}
+            if weighed
+            else {}
+        ),
+    )
+    weight = pl.col("w" if weighed else "n")
+    return rows.with_columns(
+        b=weight * _BENEFIT,
+        **{f"|power_{i}": _weighed(weight, _power(_BENEFIT, a)) for i, a in enumerate(alphas)},
+    )
+
+
+def _faults(columns: Mapping[str, Column]) -> list[pl.Expr]:
+    outside = (
+        "`score` holds a value outside 0 to 1: give a probability, or a decision as `pred`,"
+        f' such as `pred=pl.col("{columns["score"].expression.meta.output_name()}") > 0.5`'
+    )
+    faults = [fault(pl.col("|bad_score") > 0, outside)]
+    faults += [fault(pl.col("|bad_label") > 0, binary_message(columns["label"]))]
+    return faults + ([weight_fault(columns["weight"])] if "weight" in columns else [])
+
+
+benefits = Tally(
+    name="fairness.benefits",
+    count=_count_benefits,
+    cells=("group", "alpha"),
+    sums={**WEIGHTED_SUMS, "b": pl.col("b").sum(), "power": pl.col("power").sum()},
+)
+
+
+def _of_decisions(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
+) -> pl.LazyFrame:
+    """View the benefits that decisions give: 0, 1 or 2."""
+    del keys, members
+    benefit = (1 + pl.col("pred").cast(pl.Int64) - pl.col("label").cast(pl.Int64)).cast(pl.Float64)
+    weight = pl.when(benefit.is_not_null()).then(pl.col("w")).otherwise(0)
+    known = benefit.fill_null(1.0).alias("|benefit")
+    return table.with_columns(known, size=weight).with_columns(
+        total=pl.col("size") * _BENEFIT, power=_weighed(pl.col("size"), _power(_BENEFIT, alpha))
+    )
+
+
+def _of_scores(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
+) -> pl.LazyFrame:
+    """View the benefits that soft predictions give, of the order asked for."""
+    del keys, members
+    asked = pl.col("alpha") == _order(alpha)
+    message = (
+        f"the table of `fairness.benefits` holds no alpha {alpha}:"
+        f" count it with `alpha=[{alpha}, ...]`"
+    )
+    stop = fault(~asked.any() & (pl.len() > 0), message)
+    return table.with_columns(
+        power=pl.coalesce(stop, "power"), size=pl.col("w"), total=pl.col("b")
+    ).filter(asked)
+
+
+def _per_group(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Add up the benefits of each group; the unknown group keeps its line, empty."""
+    return (
+        lines.group_by(*keys, "group")
+        .agg(pl.col("size", "total", "power").sum())
+        .with_columns(
+            pl.when(pl.col("group").is_not_null())
+            .then(pl.col("size", "total", "power"))
+            .otherwise(0)
+        )
+    )
+
+
+def _decisions_per_group(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
+) -> pl.LazyFrame:
+    """View one line per group, of decisions."""
+    return _per_group(_of_decisions(table, keys, members, alpha=alpha), keys)
+
+
+def _scores_per_group(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
+) -> pl.LazyFrame:
+    """View one line per group, of soft predictions."""
+    return _per_group(_of_scores(table, keys, members, alpha=alpha), keys)
+
+
+_SIZE, _TOTAL, _POWER = pl.col("size"), pl.col("total"), pl.col("power")
+
+
+def _individual(
+    *, grouped: bool = False, **options: float
+) -> Callable[[Callable[..., pl.Expr]], FairnessMetric]:
+    """Decorate the formula of an index; with `score` for `pred` its sister reads `benefits`."""
+    facts = {"ideal": 0.0, "bounds": (0.0, math.inf), "better": "lower", "options": options}
+    roles = ["group"] if grouped else []
+
+    def made(formula: Callable[..., pl.Expr]) -> FairnessMetric:
+        soft = define(
+            benefits,
+            "individual",
+            [*roles, "score", "label"],
+            of=FairnessMetric,
+            view=_scores_per_group if grouped else _of_scores,
+            **facts,
+        )(formula)
+        return define(
+            decisions,
+            "individual",
+            [*roles, "pred", "label"],
+            of=FairnessMetric,
+            view=_decisions_per_group if grouped else _of_decisions,
+            sisters=(Sister("score", "pred", soft),),
+            check=check_boolean,
+            **facts,
+        )(formula)
+
+    return made
+
+
+@_individual()
+def generalized_entropy(*, alpha: float = 2.0) -> pl.Expr:
+    """Generalized entropy index of the benefits.
+
+    How unequally a decision benefits people: b = 1 + prediction - label is 0 for someone overlooked
+    (a false negative), 1 for someone judged rightly, 2 for someone favoured (a false positive).
+
+    Formula, with mu the mean of the benefits b::
+
+        alpha not 0 or 1   mean((b / mu)**alpha - 1) / (alpha (alpha - 1))
+        alpha = 1          mean(b / mu ln(b / mu)), with 0 ln 0 = 0
+        alpha = 0          -mean(ln(b / mu))
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    alpha
+        Order of the index, any number: the higher, the more it minds those favoured; the lower,
+        those overlooked. For 0 and below the value is infinite as soon as one person is overlooked.
+    score
+        In place of ``pred``, a prediction between 0 and 1; the benefits are then anything between
+        0 and 2. A stored table of `benefits` holds the orders it was counted with.
+
+    Notes
+    -----
+    Undefined where everybody is overlooked. Jurity agrees, but calls the value that is positive
+    ``membership_label``: write ``pred=pl.col("said") == value``. AIF360 and HolisticAI divide once
+    more by mu for alpha 0: divide by ``1 + selection_rate - base_rate`` to match them.
+
+    References
+    ----------
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
+    Indices. KDD 2018. Shorrocks (1980). The Class of Additively Decomposable Inequality Measures.
+    Econometrica 48(3).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"hired": [0, 1, 1, 0], "chance": [0.4, 0.5, 0.7, 0.1], "fit": [1, 1, 0, 0]}
+    ... )
+    >>> df.pipe(fairness.generalized_entropy, pred="hired", label="fit")
+    0.25
+    >>> round(df.pipe(fairness.generalized_entropy, pred="hired", label="fit", alpha=1), 3)
+    0.347
+    >>> round(df.pipe(fairness.generalized_entropy, score="chance", label="fit", alpha=0), 3)
+    0.168
+    """
+    return _index(_SIZE.sum(), _TOTAL.sum(), _POWER.sum(), alpha)
+
+
+@_individual(grouped=True)
+def generalized_entropy_between(*, alpha: float = 2.0) -> pl.Expr:
+    """Part of the generalized entropy index that lies between groups.
+
+    The index that would be left if everybody had the mean benefit of their group.
+
+    Formula, with n_g people and mean benefit mu_g in group g, n and mu of all::
+
+        alpha not 0 or 1   sum(n_g / n ((mu_g / mu)**alpha - 1)) / (alpha (alpha - 1))
+        alpha = 1          sum(n_g / n mu_g / mu ln(mu_g / mu))
+        alpha = 0          -sum(n_g / n ln(mu_g / mu))
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    alpha
+        Order of the index, as in `generalized_entropy`.
+    score
+        In place of ``pred``, a prediction between 0 and 1.
+
+    Notes
+    -----
+    With `generalized_entropy_within` it adds up to the index over the people of known group. The
+    same as AIF360's ``between_all_groups_generalized_entropy_index``, which divides once more by mu
+    for alpha 0; its ``between_group_...`` first merges the groups into two, which here is an
+    expression, ``group=pl.col("race") == "white"``. Jurity and HolisticAI have no parts.
+
+    References
+    ----------
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
+    Indices. KDD 2018.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
+    >>> between = df.pipe(fairness.generalized_entropy_between, **roles)
+    >>> within = df.pipe(fairness.generalized_entropy_within, **roles)
+    >>> round(between, 3), round(within, 3)
+    (0.056, 0.111)
+    >>> round(between + within, 3), round(df.pipe(fairness.generalized_entropy, **roles), 3)
+    (0.167, 0.167)
+    """
+    power = _weighed(_SIZE, _power(_TOTAL / _SIZE, alpha))
+    return _index(_SIZE.sum(), _TOTAL.sum(), power.sum(), alpha)
+
+
+@_individual(grouped=True)
+def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
+    """Part of the generalized entropy index that lies within groups.
+
+    What inequality of benefits there is among people of the same group.
+
+    Formula, with n_g people, mean benefit mu_g and index GE_g in group g, n and mu of all::
+
+        sum(n_g / n (mu_g / mu)**alpha GE_g(alpha))
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    alpha
+        Order of the index, as in `generalized_entropy`.
+    score
+        In place of ``pred``, a prediction between 0 and 1.
+
+    Notes
+    -----
+    With `generalized_entropy_between` it adds up to the index over the people of known group:
+    lowering one part may raise the other. AIF360, Jurity and HolisticAI do not have it.
+
+    References
+    ----------
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
+    Indices. KDD 2018.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
+    >>> round(df.pipe(fairness.generalized_entropy_within, **roles), 3)
+    0.111
+    """
+    mean = quotient(_TOTAL.sum(), _SIZE.sum())
+    share = _SIZE / _SIZE.sum() * (_TOTAL / _SIZE / mean).pow(float(alpha))
+    # A group that has no benefit at all has no index either, and no share in the sum.
+    parts = share * _index(_SIZE, _TOTAL, _POWER, alpha)
+    return pl.when(mean > 0).then(clean(parts.sum()))
+
+
+theil = named(
+    "theil",
+    __name__,
+    generalized_entropy.bind(alpha=1.0),
+    """Theil index of the benefits: generalized entropy of order 1.
+
+    How unequally a decision benefits people, with b = 1 + prediction - label.
+
+    Formula, with mu the mean of the benefits: ``mean(b / mu ln(b / mu))``, with 0 ln 0 = 0.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    score
+        In place of ``pred``, a prediction between 0 and 1.
+
+    Notes
+    -----
+    The same in Jurity, AIF360 and HolisticAI; see `generalized_entropy`. Undefined where everybody
+    is overlooked. With 0/1 decisions only three counts matter: those overlooked, judged rightly and
+    favoured.
+
+    References
+    ----------
+    Theil (1967). Economics and Information Theory. North-Holland. Speicher and others (2018). A
+    Unified Approach to Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness
+    via Inequality Indices. KDD 2018.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [0, 1, 1, 0], "fit": [1, 1, 0, 0]})
+    >>> round(df.pipe(fairness.theil, pred="hired", label="fit"), 3)
+    0.347
+    """,
+)
+theil_between = named(
+    "theil_between",
+    __name__,
+    generalized_entropy_between.bind(alpha=1.0),
+    """Part of the Theil index that lies between groups.
+
+    The index that would be left if everybody had the mean benefit of their group.
+
+    Formula, with n_g people and mean benefit mu_g in group g, n and mu of all:
+    ``sum(n_g / n mu_g / mu ln(mu_g / mu))``.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    score
+        In place of ``pred``, a prediction between 0 and 1.
+
+    Notes
+    -----
+    With `theil_within` it adds up to the Theil index over the people of known group. The same as
+    AIF360's ``between_all_groups_theil_index``.
+
+    References
+    ----------
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
+    Indices. KDD 2018.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
+    >>> round(df.pipe(fairness.theil_between, **roles), 3)
+    0.057
+    """,
+)
+theil_within = named(
+    "theil_within",
+    __name__,
+    generalized_entropy_within.bind(alpha=1.0),
+    """Part of the Theil index that lies within groups.
+
+    What inequality of benefits there is among people of the same group.
+
+    Formula, with n_g people, mean benefit mu_g and Theil index T_g in group g, n and mu of all:
+    ``sum(n_g / n mu_g / mu T_g)``.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    score
+        In place of ``pred``, a prediction between 0 and 1.
+
+    Notes
+    -----
+    With `theil_between` it adds up to the Theil index over the people of known group. AIF360,
+    Jurity and HolisticAI do not have it.
+
+    References
+    ----------
+    Speicher, Heidari, Grgić-Hlača, Gummadi, Singla, Weller, Zafar (2018). A Unified Approach to
+    Quantifying Algorithmic Unfairness: Measuring Individual & Group Unfairness via Inequality
+    Indices. KDD 2018.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
+    >>> round(df.pipe(fairness.theil_within, **roles), 3)
+    0.174
+    """,
+)
+
+
+@_individual(alpha=2.0)
+def coefficient_of_variation() -> pl.Expr:
+    """Standard deviation of the benefits over their mean.
+
+    How unequally a decision benefits people, with b = 1 + prediction - label. It takes no order:
+    ``alpha`` of the call reaches only the other metrics.
+
+    Formula: ``sd(b) / mean(b) = sqrt(2 GE(2))``, the standard deviation dividing by n.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    score
+        In place of ``pred``, a prediction between 0 and 1.
+
+    Notes
+    -----
+    AIF360 and HolisticAI compute 2 sqrt(GE(2)), which is the square root of 2 times this: multiply
+    by ``2 ** 0.5`` to match them. Jurity does not have it. Undefined where everybody is overlooked.
+
+    References
+    ----------
+    Shorrocks (1980). The Class of Additively Decomposable Inequality Measures. Econometrica 48(3).
+    Speicher and others (2018). A Unified Approach to Quantifying Algorithmic Unfairness: Measuring
+    Individual & Group Unfairness via Inequality Indices. KDD 2018.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [0, 1, 1, 0], "fit": [1, 1, 0, 0]})
+    >>> round(df.pipe(fairness.coefficient_of_variation, pred="hired", label="fit"), 3)
+    0.707
+    """
+    return (2 * _index(_SIZE.sum(), _TOTAL.sum(), _POWER.sum(), 2.0)).sqrt()

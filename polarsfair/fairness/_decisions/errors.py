@@ -1,0 +1,673 @@
+"""How differently groups are judged: comparisons of rates that set decision beside truth."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from polarsfair._engine.compare import compare, difference, named
+from polarsfair._formula import largest, quotient, spread
+from polarsfair.fairness._decisions import rates
+from polarsfair.fairness._decisions.rates import fn, fp, rate, tn, tp
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from polarsfair.fairness._types import FairnessMetric
+
+__all__ = [
+    "accuracy_difference",
+    "average_abs_odds",
+    "average_odds",
+    "equal_opportunity",
+    "equalized_odds",
+    "fdr_difference",
+    "fnr_difference",
+    "for_difference",
+    "npv_difference",
+    "predictive_equality",
+    "predictive_parity",
+    "tnr_difference",
+    "treatment_equality",
+]
+
+_MODULE = __name__
+
+
+def _gap(name: str, of: FairnessMetric, doc: str) -> FairnessMetric:
+    return named(name, _MODULE, difference(of), doc, kind="opportunity", fair=(-0.1, 0.1))
+
+
+equal_opportunity = _gap(
+    "equal_opportunity",
+    rates.true_positive_rate,
+    """Difference of true positive rates.
+
+    Those who deserve it should be selected equally often in every group.
+
+    Formula, with TPR = TP / (TP + FN)::
+
+        with ref      TPR(group) - TPR(ref), of the group farthest from the reference
+        without ref   largest TPR - smallest TPR
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    Jurity's page defines a rate, one per group, where its code takes the difference: for the rates
+    use `true_positive_rate` with ``by``, or `by_group`. The same as AIF360's and HolisticAI's
+    difference with the second group as ``ref``, and as Fairlearn's without. A group without
+    positives takes no part; Fairlearn and HolisticAI count its rate as 0, and in Jurity and AIF360
+    it makes the difference undefined. Aequitas reports ratios: ``ratio(true_positive_rate)``.
+
+    References
+    ----------
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NIPS 2016.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polarsfair as pf
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFMM"), "hired": [0, 1, 1, 1], "fit": [1, 1, 1, 1]})
+    >>> df.pipe(fairness.equal_opportunity, group="sex", pred="hired", label="fit", ref="M")
+    -0.5
+    >>> pf.by_group(
+    ...     df, fairness.true_positive_rate, group="sex", pred="hired", label="fit", ref="M"
+    ... ).select("group", "value", "difference", "ratio")
+    shape: (2, 4)
+    ┌───────┬───────┬────────────┬───────┐
+    │ group ┆ value ┆ difference ┆ ratio │
+    │ ---   ┆ ---   ┆ ---        ┆ ---   │
+    │ str   ┆ f64   ┆ f64        ┆ f64   │
+    ╞═══════╪═══════╪════════════╪═══════╡
+    │ F     ┆ 0.5   ┆ -0.5       ┆ 0.5   │
+    │ M     ┆ 1.0   ┆ 0.0        ┆ 1.0   │
+    └───────┴───────┴────────────┴───────┘
+    """,
+)
+
+predictive_equality = _gap(
+    "predictive_equality",
+    rates.false_positive_rate,
+    """Difference of false positive rates.
+
+    Those who do not deserve it should be selected equally often in every group.
+
+    Formula, with FPR = FP / (FP + TN)::
+
+        with ref      FPR(group) - FPR(ref), of the group farthest from the reference
+        without ref   largest FPR - smallest FPR
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    The equation on Jurity's page sets each group's rate against that of the whole population:
+    ``ref=pf.OVERALL``. Its code takes the difference of two groups and answers None when all
+    labels of one are equal. HolisticAI and AIF360 call this the false positive rate difference. A
+    group without negatives takes no part; Fairlearn and HolisticAI count its rate as 0.
+
+    References
+    ----------
+    Corbett-Davies, Pierson, Feller, Goel, Huq (2017). Algorithmic Decision Making and the Cost of
+    Fairness. KDD 2017. Chouldechova (2017). Fair Prediction with Disparate Impact. Big Data 5(2),
+    153-163.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polarsfair as pf
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFMM"), "hired": [0, 0, 0, 1], "fit": [0, 0, 0, 0]})
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
+    >>> df.pipe(fairness.predictive_equality, **roles, ref="M")
+    -0.5
+    >>> df.pipe(fairness.predictive_equality, **roles, ref=pf.OVERALL)
+    -0.25
+    """,
+)
+
+
+@rate(("pred", "label"))
+def _mean_odds() -> pl.Expr:
+    """Mean of the false and the true positive rate."""
+    return (quotient(fp, fp + tn) + quotient(tp, tp + fn)) / 2
+
+
+average_odds = _gap(
+    "average_odds",
+    _mean_odds,
+    """Mean of the differences of the false and the true positive rates.
+
+    How much more readily a group is selected, deserving or not. A higher true positive rate and a
+    lower false positive rate cancel out: see `average_abs_odds` and `equalized_odds`.
+
+    Formula, with O = (FPR + TPR) / 2::
+
+        with ref      O(group) - O(ref), of the group farthest from the reference
+        without ref   largest O - smallest O
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    This is what AIF360, HolisticAI and Jurity's code compute. Jurity's page exchanges the groups in
+    the second term, (FPR1 - FPR2) + (TPR2 - TPR1), which measures how much worse a group is judged
+    both ways: half of `predictive_equality` less `equal_opportunity`, as below. A group without
+    positives or without negatives takes no part; HolisticAI counts its missing rate as 0.
+
+    References
+    ----------
+    Bellamy and others (2018). AI Fairness 360: An Extensible Toolkit for Detecting, Understanding,
+    and Mitigating Unwanted Algorithmic Bias. arXiv:1810.01943.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit", "ref": "M"}
+    >>> df.pipe(fairness.average_odds, **roles)
+    -0.5
+
+    The reading of Jurity's page, for two groups:
+
+    >>> fpr = df.pipe(fairness.predictive_equality, **roles)
+    >>> tpr = df.pipe(fairness.equal_opportunity, **roles)
+    >>> (fpr - tpr) / 2
+    0.0
+    """,
+)
+
+
+@compare(
+    rates.false_positive_rate,
+    rates.true_positive_rate,
+    # Over pairs, the largest |x| + |y| is that of x + y or of x - y.
+    over_pairs=lambda fpr, tpr: largest([spread(fpr + tpr), spread(fpr - tpr)]) / 2,
+    ideal=0.0,
+    bounds=(0.0, 1.0),
+    better="lower",
+    fair=(0.0, 0.1),
+    kind="opportunity",
+)
+def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl.Expr) -> pl.Expr:
+    """Mean of the absolute differences of the false and the true positive rates.
+
+    Unlike `average_odds` it does not let one difference make up for the other.
+
+    Formula, for two groups::
+
+        (|difference of FPR| + |difference of TPR|) / 2
+
+    the largest of all pairs of groups, or of all groups against ``ref``.
+
+    Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    AIF360's ``average_abs_odds_difference`` and ``average_odds_error``. Fairlearn's
+    ``equalized_odds_difference(agg="mean")`` takes the two largest differences from different
+    pairs of groups where there are more than two: half the sum of `predictive_equality` and
+    `equal_opportunity` without ``ref``. With two classes HolisticAI's
+    ``multiclass_equality_of_opp`` is this.
+
+    References
+    ----------
+    Bellamy and others (2018). AI Fairness 360: An Extensible Toolkit for Detecting, Understanding,
+    and Mitigating Unwanted Algorithmic Bias. arXiv:1810.01943.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> df.pipe(fairness.average_abs_odds, group="sex", pred="hired", label="fit")
+    0.5
+    """
+    return ((fpr - other_fpr).abs() + (tpr - other_tpr).abs()) / 2
+
+
+@compare(
+    rates.false_positive_rate,
+    rates.true_positive_rate,
+    over_pairs=lambda fpr, tpr: largest([spread(fpr), spread(tpr)]),
+    ideal=0.0,
+    bounds=(0.0, 1.0),
+    better="lower",
+    fair=(0.0, 0.1),
+    kind="opportunity",
+)
+def equalized_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl.Expr) -> pl.Expr:
+    """Larger of the absolute differences of the false and the true positive rates.
+
+    0 when both rates are equal in all groups, which is what equalized odds asks for.
+
+    Formula, for two groups::
+
+        max(|difference of FPR|, |difference of TPR|)
+
+    the largest of all pairs of groups, or of all groups against ``ref``.
+
+    Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    Without ``ref`` it is Fairlearn's ``equalized_odds_difference``, with ``ref=pf.OVERALL`` that of
+    ``method="to_overall"``. A group without positives or without negatives takes no part; Fairlearn
+    counts its missing rate as 0. In Jurity the name belongs to a way of changing decisions, not to
+    a metric.
+
+    References
+    ----------
+    Hardt, Price, Srebro (2016). Equality of Opportunity in Supervised Learning. NIPS 2016.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> df.pipe(fairness.equalized_odds, group="sex", pred="hired", label="fit")
+    0.5
+    """
+    return largest([(fpr - other_fpr).abs(), (tpr - other_tpr).abs()])
+
+
+fnr_difference = _gap(
+    "fnr_difference",
+    rates.false_negative_rate,
+    """Difference of false negative rates.
+
+    Those who deserve it should be overlooked equally often in every group: `equal_opportunity`
+    with the opposite sign.
+
+    Formula, with FNR = FN / (TP + FN)::
+
+        with ref      FNR(group) - FNR(ref), of the group farthest from the reference
+        without ref   largest FNR - smallest FNR
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    The equation on Jurity's page sets each group's rate against that of the whole population:
+    ``ref=pf.OVERALL``. Its code, AIF360 and HolisticAI take the difference of two groups. A group
+    without positives takes no part; Fairlearn and HolisticAI count its rate as 0.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi (2017). Fairness Beyond Disparate Treatment & Disparate
+    Impact: Learning Classification without Disparate Mistreatment. WWW 2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polarsfair as pf
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFMM"), "hired": [0, 1, 1, 1], "fit": [1, 1, 1, 1]})
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
+    >>> df.pipe(fairness.fnr_difference, **roles, ref="M")
+    0.5
+    >>> pf.by_group(df, fairness.false_negative_rate, **roles, ref=pf.OVERALL).select(
+    ...     "group", "value", "difference"
+    ... )
+    shape: (2, 3)
+    ┌───────┬───────┬────────────┐
+    │ group ┆ value ┆ difference │
+    │ ---   ┆ ---   ┆ ---        │
+    │ str   ┆ f64   ┆ f64        │
+    ╞═══════╪═══════╪════════════╡
+    │ F     ┆ 0.5   ┆ 0.25       │
+    │ M     ┆ 0.0   ┆ -0.25      │
+    └───────┴───────┴────────────┘
+    """,
+)
+
+tnr_difference = _gap(
+    "tnr_difference",
+    rates.true_negative_rate,
+    """Difference of true negative rates.
+
+    Those who do not deserve it should be rejected equally often in every group:
+    `predictive_equality` with the opposite sign.
+
+    Formula, with TNR = TN / (FP + TN)::
+
+        with ref      TNR(group) - TNR(ref), of the group farthest from the reference
+        without ref   largest TNR - smallest TNR
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    HolisticAI's ``true_negative_rate_diff``. A group without negatives takes no part; HolisticAI
+    counts its rate as 0, and as 1 where all its predictions are positive too.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi (2017). Fairness Beyond Disparate Treatment & Disparate
+    Impact: Learning Classification without Disparate Mistreatment. WWW 2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFMM"), "hired": [0, 0, 0, 1], "fit": [0, 0, 0, 0]})
+    >>> df.pipe(fairness.tnr_difference, group="sex", pred="hired", label="fit", ref="M")
+    0.5
+    """,
+)
+
+for_difference = _gap(
+    "for_difference",
+    rates.false_omission_rate,
+    """Difference of false omission rates.
+
+    Of those who are rejected, equally many should have deserved it in every group.
+
+    Formula, with FOR = FN / (TN + FN)::
+
+        with ref      FOR(group) - FOR(ref), of the group farthest from the reference
+        without ref   largest FOR - smallest FOR
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    Jurity's page divides the false negatives by the negative examples, FN / (FP + TN); its code, as
+    here, by those rejected. The page's quotient follows from two other rates, as below: it is the
+    false negative rate times the odds of the base rate. A group in which nobody is rejected takes
+    no part; Jurity and AIF360 count its rate as 0.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi (2017). Fairness Beyond Disparate Treatment & Disparate
+    Impact: Learning Classification without Disparate Mistreatment. WWW 2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polarsfair as pf
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> df.pipe(fairness.for_difference, group="sex", pred="hired", label="fit", ref="M")
+    0.5
+
+    The reading of Jurity's page, the difference of FN / (FP + TN):
+
+    >>> rates = [fairness.false_negative_rate, fairness.base_rate]
+    >>> odds = pl.col("base_rate") / (1 - pl.col("base_rate"))
+    >>> page = pf.evaluate(df, rates, by="sex", pred="hired", label="fit").select(
+    ...     "sex", page=pl.col("false_negative_rate") * odds
+    ... )
+    >>> round(page["page"][0] - page["page"][1], 3)
+    1.0
+    """,
+)
+
+fdr_difference = _gap(
+    "fdr_difference",
+    rates.false_discovery_rate,
+    """Difference of false discovery rates.
+
+    Of those who are selected, equally many should not have deserved it in every group:
+    `predictive_parity` with the opposite sign.
+
+    Formula, with FDR = FP / (TP + FP)::
+
+        with ref      FDR(group) - FDR(ref), of the group farthest from the reference
+        without ref   largest FDR - smallest FDR
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    AIF360's ``false_discovery_rate_difference``. A group in which nobody is selected takes no part;
+    AIF360 counts its rate as 0. Aequitas reports ratios: ``ratio(false_discovery_rate)``.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi (2017). Fairness Beyond Disparate Treatment & Disparate
+    Impact: Learning Classification without Disparate Mistreatment. WWW 2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> df.pipe(fairness.fdr_difference, group="sex", pred="hired", label="fit", ref="M")
+    -0.5
+    """,
+)
+
+predictive_parity = _gap(
+    "predictive_parity",
+    rates.precision,
+    """Difference of precisions.
+
+    Of those who are selected, equally many should have deserved it in every group.
+
+    Formula, with PPV = TP / (TP + FP)::
+
+        with ref      PPV(group) - PPV(ref), of the group farthest from the reference
+        without ref   largest PPV - smallest PPV
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    A group in which nobody is selected takes no part; AIF360 and scikit-learn count its precision
+    as 0. Aequitas reports ratios: ``ratio(precision)``. Where base rates differ it cannot be 0
+    together with `fnr_difference` and `predictive_equality`, unless all selections are right, or
+    none.
+
+    References
+    ----------
+    Chouldechova (2017). Fair Prediction with Disparate Impact: A Study of Bias in Recidivism
+    Prediction Instruments. Big Data 5(2), 153-163.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> df.pipe(fairness.predictive_parity, group="sex", pred="hired", label="fit", ref="M")
+    0.5
+    """,
+)
+
+npv_difference = _gap(
+    "npv_difference",
+    rates.negative_predictive_value,
+    """Difference of negative predictive values.
+
+    Of those who are rejected, equally many should not have deserved it in every group:
+    `for_difference` with the opposite sign.
+
+    Formula, with NPV = TN / (TN + FN)::
+
+        with ref      NPV(group) - NPV(ref), of the group farthest from the reference
+        without ref   largest NPV - smallest NPV
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    Together with `predictive_parity` it is conditional use accuracy equality. A group in which
+    nobody is rejected takes no part; AIF360 counts its value as 0.
+
+    References
+    ----------
+    Berk, Heidari, Jabbari, Kearns, Roth (2021). Fairness in Criminal Justice Risk Assessments: The
+    State of the Art. Sociological Methods & Research 50(1).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [0, 1, 1, 0, 0, 1]}
+    ... )
+    >>> df.pipe(fairness.npv_difference, group="sex", pred="hired", label="fit", ref="M")
+    -0.5
+    """,
+)
+
+accuracy_difference = _gap(
+    "accuracy_difference",
+    rates.accuracy,
+    """Difference of accuracies.
+
+    Decisions should be right equally often in every group, also called overall accuracy equality.
+
+    Formula, with ACC = (TP + TN) / (TP + FP + FN + TN)::
+
+        with ref      ACC(group) - ACC(ref), of the group farthest from the reference
+        without ref   largest ACC - smallest ACC
+
+    Range -1 to 1; ideal 0; nearer is better; -0.1 to 0.1 is usually accepted.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    HolisticAI's ``accuracy_diff``; AIF360's ``error_rate_difference`` has the opposite sign. Wrong
+    selections and wrong rejections count alike, so that it can be 0 while both differ.
+
+    References
+    ----------
+    Berk, Heidari, Jabbari, Kearns, Roth (2021). Fairness in Criminal Justice Risk Assessments: The
+    State of the Art. Sociological Methods & Research 50(1).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": list("FFMM"), "hired": [0, 1, 0, 1], "fit": [1, 1, 0, 1]})
+    >>> df.pipe(fairness.accuracy_difference, group="sex", pred="hired", label="fit", ref="M")
+    -0.5
+    """,
+)
+
+
+@rate(("pred", "label"), bounds=(0.0, math.inf))
+def _misses_per_false_alarm() -> pl.Expr:
+    """False negatives over false positives."""
+    return quotient(fn, fp)
+
+
+treatment_equality = named(
+    "treatment_equality",
+    _MODULE,
+    difference(_misses_per_false_alarm),
+    """Difference of false negatives over false positives.
+
+    In every group the two kinds of error should stand in the same proportion.
+
+    Formula, with T = FN / FP::
+
+        with ref      T(group) - T(ref), of the group farthest from the reference
+        without ref   largest T - smallest T
+
+    Range -inf to inf; ideal 0; nearer is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+
+    Notes
+    -----
+    Misses without false alarms make T infinite, and with it the difference; a group without any
+    error has no T and takes no part. SageMaker Clarify's TE is the same with the advantaged group
+    as ``ref``. Jurity, HolisticAI and Fairlearn do not have it.
+
+    References
+    ----------
+    Berk, Heidari, Jabbari, Kearns, Roth (2021). Fairness in Criminal Justice Risk Assessments: The
+    State of the Art. Sociological Methods & Research 50(1).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame(
+    ...     {"sex": list("FFFMMM"), "hired": [0, 0, 1, 0, 1, 1], "fit": [1, 1, 0, 1, 0, 0]}
+    ... )
+    >>> df.pipe(fairness.treatment_equality, group="sex", pred="hired", label="fit", ref="M")
+    1.5
+    """,
+    kind="opportunity",
+    bounds=(-math.inf, math.inf),
+)

@@ -1,0 +1,537 @@
+"""Binary decisions: the tally and the rates, each a plain formula over counts."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._formula import quotient
+from polarsfair.fairness._types import FairnessMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+
+__all__ = [
+    "accuracy",
+    "balanced_accuracy",
+    "base_rate",
+    "decisions",
+    "f1",
+    "false_discovery_rate",
+    "false_negative_rate",
+    "false_omission_rate",
+    "false_positive_rate",
+    "negative_predictive_value",
+    "precision",
+    "selection_rate",
+    "true_negative_rate",
+    "true_positive_rate",
+]
+
+
+def _count_decisions(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    pred: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+) -> pl.LazyFrame:
+    """Count decisions per group, prediction and label.
+
+    The table has the slices, ``group``, ``pred`` and ``label`` (Boolean, null where unknown;
+    only the roles that were given), ``n`` rows, and with ``weight`` also ``w``, the sum of the
+    weights, and ``w2``, that of their squares. Tables add up: stack them and use `measure`.
+
+    Where groups are known only as probabilities, ``group={"F": "p_f", "M": "p_m"}`` maps each to
+    the column of its own: a row then adds its probability (times its weight) to ``w`` of every
+    group, and ``n`` counts the rows that may belong to it. Every metric becomes the estimate from
+    expected counts. In every row the probabilities must add up to 1, within 1e-6.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "M", "M"], "hired": [0, 1, 1], "fit": [1, 1, 0]})
+    >>> fairness.decisions(df, group="sex", pred="hired", label="fit").sort("group", "label")
+    shape: (3, 4)
+    ┌───────┬───────┬───────┬─────┐
+    │ group ┆ pred  ┆ label ┆ n   │
+    │ ---   ┆ ---   ┆ ---   ┆ --- │
+    │ str   ┆ bool  ┆ bool  ┆ i64 │
+    ╞═══════╪═══════╪═══════╪═════╡
+    │ F     ┆ false ┆ true  ┆ 1   │
+    │ M     ┆ true  ┆ false ┆ 1   │
+    │ M     ┆ true  ┆ true  ┆ 1   │
+    └───────┴───────┴───────┴─────┘
+    """
+    cells = {"pred": pred, "label": label}
+    return count_cells(rows, by, group=group, cells=cells, weight=weight, binary=True)
+
+
+decisions = Tally(
+    name="fairness.decisions",
+    count=_count_decisions,
+    cells=("group", "pred", "label"),
+    sums=WEIGHTED_SUMS,
+)
+
+_PRED, _LABEL = pl.col("pred"), pl.col("label")
+COUNTS = {
+    "tp": _PRED & _LABEL,
+    "fp": _PRED & ~_LABEL,
+    "fn": ~_PRED & _LABEL,
+    "tn": ~_PRED & ~_LABEL,
+    "selected": _PRED,
+    "rejected": ~_PRED,
+    "positive": _LABEL,
+    "negative": ~_LABEL,
+}
+"""What is counted, as conditions on a cell; a null cell meets none, which is the null rule."""
+
+tp, fp, fn, tn, selected, rejected, positive, negative = (pl.col(name).sum() for name in COUNTS)
+
+
+def counts(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+    """View each cell's weight under the counts that it belongs to."""
+    del keys, members
+    return table.with_columns(
+        pl.when(condition).then(pl.col("w")).otherwise(0).alias(name)
+        for name, condition in COUNTS.items()
+    )
+
+
+def check_boolean(metric: Metric, schema: pl.Schema) -> None:
+    """Raise for a stored table whose predictions or labels are not Boolean."""
+    for cell in metric.cells_read:
+        if cell != "group" and schema[cell] not in (pl.Boolean, pl.Null):
+            msg = (
+                f"{cell!r} of a table of `{decisions.name}` is Boolean; here it is {schema[cell]}:"
+                f' make it so, `table.with_columns({cell}=pl.col("{cell}") == ...)`'
+            )
+            raise TypeError(msg)
+
+
+rate = functools.partial(
+    define,
+    decisions,
+    "quality",
+    of=FairnessMetric,
+    view=counts,
+    bounds=(0.0, 1.0),
+    check=check_boolean,
+)
+"""Decorates the formula of a rate between 0 and 1."""
+
+_BOTH = ("pred", "label")
+
+
+@rate(("pred",))
+def selection_rate() -> pl.Expr:
+    """Share of rows that are selected.
+
+    How often the decision is the favourable one, whatever the truth.
+
+    Formula: ``SR = selected / (selected + rejected)``.
+
+    Range 0 to 1; a description, no ideal.
+
+    Notes
+    -----
+    A row without a prediction is in neither count. Jurity and Fairlearn count it as rejected; say
+    so with ``pred=pl.col("hired").fill_null(0)``. Also known as positive rate or acceptance rate;
+    HolisticAI's ``success_rate`` (whose page prints the formula of precision), and the ``pprev`` of
+    Aequitas, not its ``ppr``, which is the group's share of all who are selected.
+
+    References
+    ----------
+    Corbett-Davies, Pierson, Feller, Goel, Huq (2017). Algorithmic Decision Making and the Cost of
+    Fairness. KDD 2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "hired": [0, 1, 1, 1]})
+    >>> df.pipe(fairness.selection_rate, pred="hired")
+    0.75
+    >>> df.pipe(fairness.selection_rate, pred="hired", by="sex")
+    shape: (2, 2)
+    ┌─────┬────────────────┐
+    │ sex ┆ selection_rate │
+    │ --- ┆ ---            │
+    │ str ┆ f64            │
+    ╞═════╪════════════════╡
+    │ F   ┆ 0.5            │
+    │ M   ┆ 1.0            │
+    └─────┴────────────────┘
+    """
+    return quotient(selected, selected + rejected)
+
+
+@rate(("label",))
+def base_rate() -> pl.Expr:
+    """Share of rows whose label is positive.
+
+    How often the truth is the positive one, whatever was decided. Where groups differ in it, most
+    of the other fairness measures cannot all be met at once.
+
+    Formula: ``p = positive / (positive + negative)``.
+
+    Range 0 to 1; a description, no ideal.
+
+    Notes
+    -----
+    The same as AIF360's ``base_rate`` and the ``prev`` (prevalence) of Aequitas. A row without a
+    label is in neither count.
+
+    References
+    ----------
+    Chouldechova (2017). Fair Prediction with Disparate Impact: A Study of Bias in Recidivism
+    Prediction Instruments. Big Data 5(2), 153-163.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"fit": [1, 0, 1, 0, 0]})
+    >>> df.pipe(fairness.base_rate, label="fit")
+    0.4
+    """
+    return quotient(positive, positive + negative)
+
+
+@rate(_BOTH, ideal=1.0, better="higher")
+def true_positive_rate() -> pl.Expr:
+    """Share of the positives that are selected.
+
+    Also called recall, sensitivity or hit rate.
+
+    Formula: ``TPR = TP / (TP + FN)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Without a positive it is undefined, as in Jurity, Aequitas and AIF360's classes. Fairlearn,
+    HolisticAI and scikit-learn answer 0, and the first two call the false negative rate 0 as well.
+    This rate, one value per group, is what Jurity's page calls equal opportunity: use ``by``, or
+    `by_group` for the differences beside it.
+
+    References
+    ----------
+    Fawcett (2006). An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 861-874.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> df.pipe(fairness.true_positive_rate, pred="hired", label="fit")
+    0.5
+    """
+    return quotient(tp, tp + fn)
+
+
+@rate(_BOTH, ideal=0.0, better="lower")
+def false_positive_rate() -> pl.Expr:
+    """Share of the negatives that are selected.
+
+    Also called fall-out or false alarm rate.
+
+    Formula: ``FPR = FP / (FP + TN)``.
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Notes
+    -----
+    Without a negative it is undefined, as in Jurity, Aequitas and AIF360's classes; Fairlearn and
+    HolisticAI answer 0.
+
+    References
+    ----------
+    Fawcett (2006). An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 861-874.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> round(df.pipe(fairness.false_positive_rate, pred="hired", label="fit"), 3)
+    0.333
+    """
+    return quotient(fp, fp + tn)
+
+
+@rate(_BOTH, ideal=1.0, better="higher")
+def true_negative_rate() -> pl.Expr:
+    """Share of the negatives that are rejected.
+
+    Also called specificity; one minus the false positive rate.
+
+    Formula: ``TNR = TN / (FP + TN)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Without a negative it is undefined, as in Jurity, Aequitas and AIF360's classes. Fairlearn and
+    HolisticAI answer 0; HolisticAI answers 1 where all labels and predictions are positive.
+
+    References
+    ----------
+    Fawcett (2006). An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 861-874.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> round(df.pipe(fairness.true_negative_rate, pred="hired", label="fit"), 3)
+    0.667
+    """
+    return quotient(tn, fp + tn)
+
+
+@rate(_BOTH, ideal=0.0, better="lower")
+def false_negative_rate() -> pl.Expr:
+    """Share of the positives that are rejected.
+
+    Also called miss rate; one minus the true positive rate.
+
+    Formula: ``FNR = FN / (TP + FN)``.
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Notes
+    -----
+    Without a positive it is undefined, as in Jurity, Aequitas and AIF360's classes; Fairlearn and
+    HolisticAI answer 0.
+
+    References
+    ----------
+    Fawcett (2006). An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 861-874.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> df.pipe(fairness.false_negative_rate, pred="hired", label="fit")
+    0.5
+    """
+    return quotient(fn, tp + fn)
+
+
+@rate(_BOTH, ideal=1.0, better="higher")
+def precision() -> pl.Expr:
+    """Share of the selected that are positive.
+
+    Also called positive predictive value.
+
+    Formula: ``PPV = TP / (TP + FP)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Undefined when nobody is selected. Jurity, AIF360 and scikit-learn answer 0 there. With
+    several classes see `precision_by_class`.
+
+    References
+    ----------
+    Fawcett (2006). An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 861-874.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> df.pipe(fairness.precision, pred="hired", label="fit")
+    0.5
+    """
+    return quotient(tp, tp + fp)
+
+
+@rate(_BOTH, ideal=1.0, better="higher")
+def negative_predictive_value() -> pl.Expr:
+    """Share of the rejected that are negative.
+
+    Formula: ``NPV = TN / (TN + FN)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Undefined when nobody is rejected; Jurity and AIF360 answer 0 there.
+
+    References
+    ----------
+    Altman, Bland (1994). Diagnostic Tests 2: Predictive Values. BMJ 309, 102.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> round(df.pipe(fairness.negative_predictive_value, pred="hired", label="fit"), 3)
+    0.667
+    """
+    return quotient(tn, tn + fn)
+
+
+@rate(_BOTH, ideal=0.0, better="lower")
+def false_discovery_rate() -> pl.Expr:
+    """Share of the selected that are negative.
+
+    One minus the precision. Not the rate of the same name in multiple testing, which is the
+    expected value of such a share.
+
+    Formula: ``FDR = FP / (TP + FP)``.
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Notes
+    -----
+    Undefined when nobody is selected; Jurity and AIF360 answer 0 there, so that their false
+    discovery rate and precision are both 0.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi (2017). Fairness Beyond Disparate Treatment & Disparate
+    Impact: Learning Classification without Disparate Mistreatment. WWW 2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> df.pipe(fairness.false_discovery_rate, pred="hired", label="fit")
+    0.5
+    """
+    return quotient(fp, tp + fp)
+
+
+@rate(_BOTH, ideal=0.0, better="lower")
+def false_omission_rate() -> pl.Expr:
+    """Share of the rejected that are positive.
+
+    One minus the negative predictive value.
+
+    Formula: ``FOR = FN / (TN + FN)``.
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Notes
+    -----
+    Undefined when nobody is rejected; Jurity and AIF360 answer 0 there. Jurity's page divides by
+    the negative examples instead, FN / (FP + TN); `for_difference` shows how to get that.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi (2017). Fairness Beyond Disparate Treatment & Disparate
+    Impact: Learning Classification without Disparate Mistreatment. WWW 2017.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> round(df.pipe(fairness.false_omission_rate, pred="hired", label="fit"), 3)
+    0.333
+    """
+    return quotient(fn, tn + fn)
+
+
+@rate(_BOTH, ideal=1.0, better="higher")
+def accuracy() -> pl.Expr:
+    """Share of rows that are decided as labelled.
+
+    Formula: ``ACC = (TP + TN) / (TP + FP + FN + TN)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    The error rate of AIF360 and others is one minus this. HolisticAI's ``accuracy_matrix`` is
+    another thing, the Jaccard index TP / (TP + FP + FN).
+
+    References
+    ----------
+    Fawcett (2006). An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 861-874.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> df.pipe(fairness.accuracy, pred="hired", label="fit")
+    0.6
+    """
+    return quotient(tp + tn, tp + fp + fn + tn)
+
+
+@rate(_BOTH, ideal=1.0, better="higher")
+def balanced_accuracy() -> pl.Expr:
+    """Mean of the true positive and the true negative rate.
+
+    The accuracy that a sample with as many positives as negatives would have.
+
+    Formula: ``(TPR + TNR) / 2``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Undefined unless there are positives and negatives. scikit-learn leaves the missing class out
+    and answers with the other rate.
+
+    References
+    ----------
+    Brodersen, Ong, Stephan, Buhmann (2010). The Balanced Accuracy and Its Posterior Distribution.
+    ICPR 2010, 3121-3124.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> round(df.pipe(fairness.balanced_accuracy, pred="hired", label="fit"), 3)
+    0.583
+    """
+    return (quotient(tp, tp + fn) + quotient(tn, fp + tn)) / 2
+
+
+@rate(_BOTH, ideal=1.0, better="higher")
+def f1() -> pl.Expr:
+    """Harmonic mean of precision and the true positive rate.
+
+    Formula: ``F1 = 2 TP / (2 TP + FP + FN)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Undefined when there is neither a positive nor anyone selected; scikit-learn and Jurity answer
+    0 there. It is 0, not undefined, when only one of the two is missing.
+
+    References
+    ----------
+    van Rijsbergen (1979). Information Retrieval, 2nd edition. Butterworths.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"hired": [1, 1, 0, 0, 0], "fit": [1, 0, 1, 0, 0]})
+    >>> df.pipe(fairness.f1, pred="hired", label="fit")
+    0.5
+    """
+    return quotient(2 * tp, 2 * tp + fp + fn)

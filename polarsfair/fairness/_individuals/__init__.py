@@ -1,0 +1,1 @@
+"""Individuals: neighbours, and surrogate groups."""

@@ -1,0 +1,1 @@
+"""Repairing decisions: what `mitigation` is built on."""

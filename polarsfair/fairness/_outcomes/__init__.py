@@ -1,0 +1,1 @@
+"""Outcomes that are numbers (regression)."""

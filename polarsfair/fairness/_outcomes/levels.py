@@ -1,0 +1,237 @@
+"""Outcomes that are real numbers, compared between groups at every level of the predictions."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.evaluate import define
+from polarsfair._engine.group_pairs import PAIR, joined, kept_alive, largest_of, pair_sides
+from polarsfair._engine.reference import Everyone, check_ref
+from polarsfair._formula import quotient
+from polarsfair.fairness._outcomes.moments import outcome_bins, thresholds
+from polarsfair.fairness._scores.bins import without_overlap
+from polarsfair.fairness._types import FairnessMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.evaluate import Metric
+
+__all__ = ["max_statistical_parity", "no_disparate_impact_level", "statistical_parity_auc"]
+
+_OWN, _OTHER = pl.col("own"), pl.col("theirs")
+
+
+def _levels(count: int) -> list[float]:
+    """Give evenly spaced levels from 1 down to 0, in NumPy's arithmetic."""
+    if count < 2 or count != int(count):
+        msg = f"`levels` is a number of levels of at least 2, got {count!r}"
+        raise ValueError(msg)
+    step = -1.0 / (count - 1)
+    return [*(1.0 + i * step for i in range(count - 1)), 0.0]
+
+
+def _shares(
+    table: pl.LazyFrame, keys: Sequence[str], count: int, ref: Any
+) -> tuple[pl.LazyFrame, list[str]]:
+    """Give, per pair of groups and level, the shares at or above the level's quantile."""
+    size = pl.when("predicted").then(pl.col("w")).otherwise(0).cast(pl.Float64)
+    table = without_overlap(table, "w").with_columns(size=size).cache()
+    cuts = thresholds(table, keys, _levels(count)).select(*keys, "level", "at")
+    known = table.filter(pl.col("predicted") & pl.col("group").is_not_null())
+    reached = _reached(known, cuts, keys)
+    pair = [*keys, *PAIR, "level", "at"]
+    sides = pair_sides(reached, keys, ref).group_by(*pair, "side").agg(pl.col("kept", "size").sum())
+    share = quotient(pl.col("kept"), pl.col("size"))
+    own, other = (share.filter(pl.col("side") == side).first() for side in (0, 1))
+    return sides.group_by(pair).agg(own=own, theirs=other), [*keys, *PAIR]
+
+
+def _reached(known: pl.LazyFrame, cuts: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Give, per group and level, the weight at or above the quantile, and the whole."""
+    group = [*keys, "group"]
+    sizes = known.group_by(group).agg(pl.col("size").sum().alias("whole"))
+    marks = joined(sizes, cuts, keys).select(*group, "level", "at", "whole", is_cut=pl.lit(1))
+    values = known.select(*group, at="low", size="size", is_cut=pl.lit(0))
+    stacked = pl.concat([marks, values], how="diagonal").sort(
+        ["at", "is_cut"], descending=[True, False]
+    )
+    kept = pl.col("size").fill_null(0.0).cum_sum().over(group)
+    lines = stacked.with_columns(kept=kept).filter(pl.col("is_cut") == 1)
+    return lines.select(*group, "level", "at", "kept", size="whole")
+
+
+def _level_gaps(
+    table: pl.LazyFrame,
+    keys: Sequence[str],
+    members: Sequence[Metric],
+    *,
+    ref: Any = None,
+    levels: int = 150,
+) -> pl.LazyFrame:
+    """View one line per pair of groups: mean and maximum of the differences of their shares."""
+    del members
+    shares, pair = _shares(table, keys, levels, ref)
+    gap = (_OWN - _OTHER).abs()
+    lines = shares.group_by(pair).agg(
+        mean=gap.mean(), largest=gap.max(), own_known=_OWN.is_not_null().any()
+    )
+    return kept_alive(table, lines, keys)
+
+
+def _level_ratios(
+    table: pl.LazyFrame,
+    keys: Sequence[str],
+    members: Sequence[Metric],
+    *,
+    ref: Any = None,
+    levels: int = 100,
+) -> pl.LazyFrame:
+    """View one line per level: its quantile, and whether the groups' shares are near there."""
+    del members
+    shares, _ = _shares(table, keys, levels, ref)
+    ratio = _OWN / _OTHER
+    if ref is None:
+        near = pl.min_horizontal(ratio, 1 / ratio) > 0.8
+    else:
+        near = (ratio > 0.8) & (ratio < 1.2)
+    compared = _OWN.is_not_null() & _OTHER.is_not_null()
+    near = (near & (_OTHER > 0)).filter(compared)
+    lines = shares.group_by(*keys, "level", "at").agg(
+        near=near.all() & compared.any(), own_known=_OWN.is_not_null().sum()
+    )
+    return kept_alive(table, lines, keys)
+
+
+_at_levels = functools.partial(
+    define, outcome_bins, "outcome", ("group", "pred"), of=FairnessMetric, check=check_ref
+)
+
+
+@_at_levels(view=_level_ratios)
+def no_disparate_impact_level(*, ref: Any = None) -> pl.Expr:
+    """Highest prediction down to which groups are about equally often at or above.
+
+    The level is lowered from the highest prediction on, until every group's share at or above it is
+    within four fifths; taking that prediction as the bar selects without disparate impact.
+
+    Formula, over quantiles t of all predictions of the slice from the highest to the lowest::
+
+        first t with 0.8 < share(>= t in the group) / share(>= t in ref) < 1.2, for every group
+
+    Range -inf to inf; a description, no ideal.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``. Without it, smallest share / largest share > 0.8.
+    levels
+        The number of quantiles, evenly spaced from 1 to 0.
+    bins
+        As in `quantile_disparate_impact`; the value is then the lower edge of a bin.
+
+    Notes
+    -----
+    HolisticAI's function of this name. The lowest prediction always qualifies, so that the value is
+    defined wherever two groups are.
+
+    References
+    ----------
+    Feldman, Friedler, Moeller, Scheidegger, Venkatasubramanian (2015). Certifying and Removing
+    Disparate Impact. KDD 2015, 259-268.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 3, 3, 4]})
+    >>> df.pipe(fairness.no_disparate_impact_level, group="sex", pred="pay", ref="M")
+    1.0
+    """
+    value = pl.col("at").filter("near").max()
+    several = pl.col("own_known").max() > 1
+    return pl.when(several).then(value) if isinstance(ref, Everyone) else value
+
+
+@_at_levels(view=_level_gaps, ideal=0.0, bounds=(0.0, 1.0), better="lower")
+def statistical_parity_auc(*, ref: Any = None) -> pl.Expr:
+    """Mean difference of the shares at or above every level of the predictions.
+
+    Formula, over evenly spaced quantiles t of all predictions of the slice::
+
+        mean of |share(>= t in the group) - share(>= t in ref)|
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
+        the largest of any two groups.
+    levels
+        The number of quantiles, evenly spaced from 1 to 0.
+    bins
+        As in `quantile_disparate_impact`.
+
+    Notes
+    -----
+    HolisticAI's function of this name: a sum over 150 levels divided by 150, not a trapezoid.
+
+    References
+    ----------
+    Agarwal, Dudík, Wu (2019). Fair Regression: Quantitative Definitions and Reduction-Based
+    Algorithms. ICML 2019, PMLR 97, 120-129.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 2, 3, 4]})
+    >>> df.pipe(fairness.statistical_parity_auc, group="sex", pred="pay", levels=4)
+    0.5
+    """
+    return largest_of(pl.col("mean"), pl.col("own_known"), ref)
+
+
+@_at_levels(view=_level_gaps, ideal=0.0, bounds=(0.0, 1.0), better="lower")
+def max_statistical_parity(*, ref: Any = None) -> pl.Expr:
+    """Largest difference of the shares at or above any level of the predictions.
+
+    Formula, over evenly spaced quantiles t of all predictions of the slice::
+
+        max of |share(>= t in the group) - share(>= t in ref)|
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    ref
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
+        the largest of any two groups.
+    levels
+        The number of quantiles, evenly spaced from 1 to 0.
+    bins
+        As in `quantile_disparate_impact`.
+
+    Notes
+    -----
+    HolisticAI's function of this name. On more and more levels it becomes the two-sample
+    Kolmogorov-Smirnov statistic.
+
+    References
+    ----------
+    Smirnov (1948). Table for Estimating the Goodness of Fit of Empirical Distributions. Annals of
+    Mathematical Statistics 19(2), 279-281.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 2, 3, 4]})
+    >>> df.pipe(fairness.max_statistical_parity, group="sex", pred="pay")
+    1.0
+    """
+    return largest_of(pl.col("largest"), pl.col("own_known"), ref)

@@ -1,0 +1,1 @@
+"""Scores: ranking quality, calibration, curves."""

@@ -1,0 +1,472 @@
+"""Frames read off the table of scores: curves, calibration, every decision metric by threshold."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overload
+
+import polars as pl
+
+from polarsfair._engine.checks import check_names, slice_names
+from polarsfair._engine.evaluate import Metric, completed, inner_names, merge, read, tabulate
+from polarsfair._engine.frames import as_lazy, collect, columns_of, fault, is_lazy
+from polarsfair._engine.group_pairs import joined, running
+from polarsfair._formula import quotient
+from polarsfair.fairness._decisions.rates import decisions
+from polarsfair.fairness._scores.bins import numbers_of, without_overlap
+from polarsfair.fairness._scores.quality import calibrated, label_weights, ranks, scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polarsfair._engine.frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair.fairness._scores.bins import Bins
+
+__all__ = ["calibration", "precision_recall", "roc", "thresholds"]
+
+_SUMS = ("n", "w", "w2")
+P = ParamSpec("P")
+
+
+class FrameOf(Protocol[P]):
+    """A function from frames to frames, of the kind that it is given."""
+
+    @overload
+    def __call__(self, frame: pl.LazyFrame, *args: P.args, **kwargs: P.kwargs) -> pl.LazyFrame: ...
+    @overload
+    def __call__(self, frame: EagerFrame, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame: ...
+
+
+def _lazy_or_eager(curve: Callable[Concatenate[pl.LazyFrame, P], pl.LazyFrame]) -> FrameOf[P]:
+    """Let a function of lazy frames take any frame: lazy in, lazy out, eager in, eager out."""
+
+    @functools.wraps(curve)
+    def made(frame: IntoFrame, *args: P.args, **kwargs: P.kwargs) -> Any:
+        result = curve(as_lazy(frame), *args, **kwargs)
+        return result if is_lazy(frame) else collect(result, frame)
+
+    return made
+
+
+@_lazy_or_eager
+def roc(
+    frame: pl.LazyFrame,
+    /,
+    *,
+    score: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    group: IntoGroup | None = None,
+    weight: IntoColumn | None = None,
+    by: IntoSlices | None = None,
+    bins: Bins = 1000,
+) -> pl.LazyFrame:
+    """Give the ROC curve of every group: true and false positive rate at every threshold.
+
+    Parameters
+    ----------
+    frame
+        Rows with the roles below; or, without `score`, a table of `scores`.
+    score, label, group, weight
+        Columns or expressions. Without `group` there is one curve a slice.
+    by
+        Slices; of a table, those to keep.
+    bins
+        As in `scores`; a threshold is the lower edge of a bin that holds a row.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        Slices, ``group``, ``threshold``, ``fpr``, ``tpr``: a row per group and bin edge, from the
+        highest threshold down, beginning with infinity, at which nobody is selected.
+
+    Notes
+    -----
+    A row is selected where score >= threshold. With ``bins=None`` it is scikit-learn's
+    ``roc_curve(..., drop_intermediate=False)``. The rate of a class that a group lacks is null.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> fairness.roc(df, score="p", label="y")
+    shape: (5, 3)
+    ┌───────────┬─────┬─────┐
+    │ threshold ┆ fpr ┆ tpr │
+    │ ---       ┆ --- ┆ --- │
+    │ f64       ┆ f64 ┆ f64 │
+    ╞═══════════╪═════╪═════╡
+    │ inf       ┆ 0.0 ┆ 0.0 │
+    │ 0.8       ┆ 0.0 ┆ 0.5 │
+    │ 0.4       ┆ 0.5 ┆ 0.5 │
+    │ 0.35      ┆ 0.5 ┆ 1.0 │
+    │ 0.1       ┆ 1.0 ┆ 1.0 │
+    └───────────┴─────┴─────┘
+    """
+    roles = {"score": score, "label": label, "group": group, "weight": weight}
+    table, keys = _scored(frame, roles, by, bins, ["label"], ["threshold", "fpr", "tpr"])
+    lines = _curve(table, keys)
+    rates = lines.select(
+        *keys,
+        "threshold",
+        fpr=quotient(pl.col("neg_down"), pl.col("negatives")),
+        tpr=quotient(pl.col("pos_down"), pl.col("positives")),
+    )
+    start = rates.group_by(keys) if keys else None
+    at_infinity = pl.lit(float("inf")).alias("threshold")
+    # A rate that is null all along, for want of rows, is null at the start too.
+    zero = [pl.col(rate).max() * 0 for rate in ("fpr", "tpr")]
+    first = start.agg(at_infinity, *zero) if start else rates.select(at_infinity, *zero)
+    return _from_the_top(pl.concat([first, rates], how="vertical"), keys, by)
+
+
+@_lazy_or_eager
+def precision_recall(
+    frame: pl.LazyFrame,
+    /,
+    *,
+    score: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    group: IntoGroup | None = None,
+    weight: IntoColumn | None = None,
+    by: IntoSlices | None = None,
+    bins: Bins = 1000,
+) -> pl.LazyFrame:
+    """Give the precision-recall curve of every group, at every threshold.
+
+    Parameters
+    ----------
+    frame, score, label, group, weight, by, bins
+        As in `roc`.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        Slices, ``group``, ``threshold``, ``precision``, ``recall``: a row per group and bin edge,
+        from the highest threshold down.
+
+    Notes
+    -----
+    With ``bins=None`` it is scikit-learn's ``precision_recall_curve`` read backwards, without the
+    point (recall 0, precision 1) that it adds by convention.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> fairness.precision_recall(df, score="p", label="y").head(2)
+    shape: (2, 3)
+    ┌───────────┬───────────┬────────┐
+    │ threshold ┆ precision ┆ recall │
+    │ ---       ┆ ---       ┆ ---    │
+    │ f64       ┆ f64       ┆ f64    │
+    ╞═══════════╪═══════════╪════════╡
+    │ 0.8       ┆ 1.0       ┆ 0.5    │
+    │ 0.4       ┆ 0.5       ┆ 0.5    │
+    └───────────┴───────────┴────────┘
+    """
+    roles = {"score": score, "label": label, "group": group, "weight": weight}
+    table, keys = _scored(frame, roles, by, bins, ["label"], ["threshold", "precision", "recall"])
+    positives = pl.col("pos_down")
+    lines = _curve(table, keys).select(
+        *keys,
+        "threshold",
+        precision=quotient(positives, positives + pl.col("neg_down")),
+        recall=quotient(positives, pl.col("positives")),
+    )
+    return _from_the_top(lines, keys, by)
+
+
+@_lazy_or_eager
+def calibration(
+    frame: pl.LazyFrame,
+    /,
+    *,
+    score: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    group: IntoGroup | None = None,
+    weight: IntoColumn | None = None,
+    by: IntoSlices | None = None,
+    bins: Bins = 1000,
+    calibration_bins: int = 10,
+) -> pl.LazyFrame:
+    """Give the calibration curve of every group: mean score and share of positives by bin.
+
+    Parameters
+    ----------
+    frame, score, label, group, weight, by, bins
+        As in `roc`.
+    calibration_bins
+        The number of equal bins over 0 to 1; their edges must be edges of `bins`.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        Slices, ``group``, the bin ``low`` and ``high``, ``mean_score``, ``positive_rate`` and
+        ``n`` (rows): a row per group and bin that holds a row with score and label.
+
+    Notes
+    -----
+    Exact, whatever the bins. `expected_calibration_error` is the mean of the distances, weighted
+    by the rows. It is scikit-learn's ``calibration_curve``, except that a score on an edge belongs
+    to the bin above it (there: below, for all but the first edge).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.3, 0.6, 0.8], "y": [0, 0, 1, 1]})
+    >>> fairness.calibration(df, score="p", label="y", calibration_bins=2)
+    shape: (2, 5)
+    ┌─────┬──────┬────────────┬───────────────┬─────┐
+    │ low ┆ high ┆ mean_score ┆ positive_rate ┆ n   │
+    │ --- ┆ ---  ┆ ---        ┆ ---           ┆ --- │
+    │ f64 ┆ f64  ┆ f64        ┆ f64           ┆ i64 │
+    ╞═════╪══════╪════════════╪═══════════════╪═════╡
+    │ 0.0 ┆ 0.5  ┆ 0.2        ┆ 0.0           ┆ 2   │
+    │ 0.5 ┆ 1.0  ┆ 0.7        ┆ 1.0           ┆ 2   │
+    └─────┴──────┴────────────┴───────────────┴─────┘
+    """
+    roles = {"score": score, "label": label, "group": group, "weight": weight}
+    columns = ["low", "high", "mean_score", "positive_rate", "n"]
+    table, keys = _scored(frame, roles, by, bins, ["label"], columns)
+    known = table.filter(pl.col("label").is_not_null() & pl.col("low").is_not_null())
+    lines = calibrated(known, keys, [], calibration_bins=calibration_bins)
+    number = pl.col("calibration_bin").cast(pl.Float64)
+    width = number * 0 + calibration_bins
+    lines = lines.select(
+        *keys,
+        low=number / width,
+        high=(number + 1) / width,
+        mean_score=quotient(pl.col("total"), pl.col("size")),
+        positive_rate=quotient(pl.col("positives"), pl.col("size")),
+        n="n",
+    )
+    return _shown(lines.sort(*keys, "low"), by)
+
+
+@_lazy_or_eager
+def thresholds(
+    frame: pl.LazyFrame,
+    /,
+    metrics: Metric | Sequence[Metric],
+    *,
+    score: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    group: IntoGroup | None = None,
+    weight: IntoColumn | None = None,
+    by: IntoSlices | None = None,
+    bins: Bins = 1000,
+    at: Sequence[float] | None = None,
+    **options: Any,
+) -> pl.LazyFrame:
+    """Give every decision metric at every threshold of the score, from one count.
+
+    Parameters
+    ----------
+    frame
+        Rows with the roles below; or, without `score`, a table of `scores`.
+    metrics
+        Metrics of decisions: rates, comparisons, indices.
+    score, label, group, weight, by, bins
+        As in `roc`; `label` and `group` only where a metric reads them.
+    at
+        The thresholds wanted, edges of `bins`. Without it, every edge at which a decision of the
+        slice changes.
+    **options
+        Options of the metrics, such as ``ref=``.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        Slices, ``threshold`` and a column per metric, sorted.
+
+    Notes
+    -----
+    A row is selected where score >= threshold. Each line equals ``evaluate`` with
+    ``pred=pl.col(score) >= threshold``, but the rows are read once.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "p": [0.2, 0.6, 0.6, 0.9]})
+    >>> fairness.thresholds(df, [fairness.stat_parity], group="sex", score="p")
+    shape: (3, 2)
+    ┌───────────┬─────────────┐
+    │ threshold ┆ stat_parity │
+    │ ---       ┆ ---         │
+    │ f64       ┆ f64         │
+    ╞═══════════╪═════════════╡
+    │ 0.2       ┆ 0.0         │
+    │ 0.6       ┆ 0.5         │
+    │ 0.9       ┆ 0.5         │
+    └───────────┴─────────────┘
+    """
+    asked = _decision_metrics(metrics, options)
+    _check_thresholds(at)
+    roles = {"score": score, "label": label, "group": group, "weight": weight}
+    read_by = dict.fromkeys(role for metric in asked for role in metric.roles)
+    needed = [role for role in read_by if role != "pred"]
+    columns = ["threshold", *(metric.name for metric in asked)]
+    check_names(asked, ["threshold"])
+    table, slices = _scored(frame, roles, by, bins, needed, columns, grouped=False)
+    decided = _decided(without_overlap(table, "n"), slices, at).cache()
+    keys = [*slices, "threshold"]
+    result = read(completed(decided, decisions, asked), asked, keys)
+    return _shown(result.select(*keys, *(metric.name for metric in asked)).sort(keys), by)
+
+
+# --- what they share ----------------------------------------------------------------------------
+
+
+def _scored(
+    rows: pl.LazyFrame,
+    roles: dict[str, Any],
+    by: IntoSlices | None,
+    bins: Bins,
+    needed: Sequence[str],
+    columns: Sequence[str],
+    *,
+    grouped: bool = True,
+) -> tuple[pl.LazyFrame, list[str]]:
+    """Count rows, or add up tables; give the table and its keys: slices and group.
+
+    The slices have inner names: a caller's may be that of a column made here on the way.
+    """
+    given = {role: into for role, into in roles.items() if into is not None}
+    slices = columns_of(by)
+    inner = inner_names(slice_names(slices, scores))
+    for name in inner:
+        if name in columns:
+            msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
+            raise ValueError(msg)
+    if not given:
+        table = scores.complete(merge(rows, scores, slices, _table_columns(rows, needed)))
+    else:
+        for role in ("score", *needed):
+            if role not in given:
+                msg = f'the role `{role}` is needed: add `{role}="<column>"`'
+                raise TypeError(msg)
+        table, _ = tabulate(rows, scores, [], slices, {**given, "bins": bins})
+    table = table.rename(inner)
+    has_group = "group" in table.collect_schema().names()
+    return table, [*inner.values(), *(["group"] if has_group and grouped else [])]
+
+
+def _table_columns(table: pl.LazyFrame, needed: Sequence[str]) -> list[str]:
+    columns = table.collect_schema().names()
+    missing = scores.lacks(columns, [*needed, "low", "high"])
+    if missing:
+        msg = (
+            f"without `score` the frame is a table of `fairness.scores`, and this one has no column"
+            f' {", ".join(map(repr, missing))} (it has {columns}): add `score="<column>"`'
+        )
+        raise ValueError(msg)
+    return columns
+
+
+def _curve(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Give one line per key and bin that holds a labelled row, with the totals of the key."""
+    lines = ranks(label_weights(table), keys)
+    totals = [pl.col(name).sum() for name in ("pos", "neg")]
+    totals = [total.over(list(keys)) for total in totals] if keys else totals
+    lines = lines.with_columns(positives=totals[0], negatives=totals[1])
+    return lines.filter(pl.col("pos") + pl.col("neg") > 0).rename({"low": "threshold"})
+
+
+def _from_the_top(lines: pl.LazyFrame, keys: Sequence[str], by: IntoSlices | None) -> pl.LazyFrame:
+    """Sort by key and from the highest threshold down."""
+    order = [*([False] * len(keys)), True]
+    return _shown(lines.sort(*keys, "threshold", descending=order), by)
+
+
+def _shown(result: pl.LazyFrame, by: IntoSlices | None) -> pl.LazyFrame:
+    """Give slices the names back that the caller knows."""
+    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    return result.rename({name: shown for shown, name in inner.items()})
+
+
+def _decision_metrics(metrics: Metric | Sequence[Metric], options: dict[str, Any]) -> list[Metric]:
+    listed = [metrics] if isinstance(metrics, Metric) else list(metrics)
+    for metric in listed:
+        if getattr(metric, "tally", None) is not decisions:
+            msg = (
+                "`thresholds` takes metrics of decisions, such as `fairness.stat_parity`; got"
+                f" {metric!r}"
+            )
+            raise TypeError(msg)
+    known = {name for metric in listed for name in metric.option_names}
+    for option in options:
+        if option not in known:
+            msg = f"these metrics take no option `{option}`; options: {', '.join(sorted(known))}"
+            raise TypeError(msg)
+    if not listed:
+        msg = "`metrics` is empty: name at least one, such as `[fairness.stat_parity]`"
+        raise ValueError(msg)
+    return [metric.resolve(options) for metric in listed]
+
+
+def _check_thresholds(at: Any) -> None:
+    listed = at is None or (isinstance(at, Sequence) and not isinstance(at, str))
+    if not listed or len(numbers_of(at or ())) != len(at or ()):
+        msg = f"`at` is a list of thresholds, such as `at=[0.25, 0.5]`; got {at!r}"
+        raise ValueError(msg)
+
+
+def _decided(
+    table: pl.LazyFrame, slices: Sequence[str], at: Sequence[float] | None
+) -> pl.LazyFrame:
+    """Turn the table of scores into one of decisions for every threshold."""
+    columns = table.collect_schema().names()
+    cells = [*slices, *(cell for cell in ("group", "label") if cell in columns)]
+    scored = pl.col("low").is_not_null()
+    lines = table.group_by(*cells, "low").agg(pl.col(*_SUMS).sum()).cache()
+    edges = lines.filter(scored).select(*slices, threshold="low").unique()
+    wanted = edges
+    if at is not None:
+        lines = _on_edges(table, lines, at)
+        asked = pl.LazyFrame(pl.Series("threshold", at, dtype=pl.Float64))
+        wanted = joined(lines.select(slices).unique(), asked, []) if slices else asked
+        edges = pl.concat([edges, wanted]).unique()
+    decided = _selected(lines.filter(scored), edges, slices, cells)
+    if at is not None:
+        decided = decided.join(wanted, on=[*slices, "threshold"], how="semi", nulls_equal=True)
+    unknown = joined(lines.filter(~scored).drop("low"), wanted, slices)
+    names = [*cells, "threshold", "pred", *_SUMS]
+    return pl.concat(
+        [decided.select(names), unknown.with_columns(pred=pl.lit(None, pl.Boolean)).select(names)],
+        how="vertical_relaxed",
+    )
+
+
+def _on_edges(table: pl.LazyFrame, lines: pl.LazyFrame, at: Sequence[float]) -> pl.LazyFrame:
+    """Stop where a threshold lies inside a bin, whose rows cannot be told apart."""
+    inside = [(pl.col("low") < t) & (pl.col("high") > t) for t in at]
+    message = (
+        "`at` holds a threshold inside a bin: give edges of `bins=`, or count with `bins=None`"
+    )
+    stop = fault(pl.any_horizontal(*inside, pl.lit(value=False)).fill_null(value=False), message)
+    stops = table.select(stop=stop.sum())
+    return lines.join(stops, how="cross").with_columns(n=pl.col("n") + pl.col("stop")).drop("stop")
+
+
+def _selected(
+    lines: pl.LazyFrame, edges: pl.LazyFrame, slices: Sequence[str], cells: Sequence[str]
+) -> pl.LazyFrame:
+    """Count per cell who is selected at each threshold, and who is not."""
+    grid = joined(lines.select(cells).unique(), edges, slices) if cells else edges
+    on = [*cells, "threshold"]
+    full = grid.join(lines.rename({"low": "threshold"}), on=on, how="left", nulls_equal=True)
+    full = full.with_columns(pl.col(*_SUMS).fill_null(0))
+    selected = running(pl.col(*_SUMS).cum_sum(), cells, "threshold", descending=True)
+    whole = pl.col(*_SUMS).sum().over(list(cells)) if cells else pl.col(*_SUMS).sum()
+    marked = full.select(*on, selected.name.suffix("_in"), whole.name.suffix("_all"))
+    inside = {name: pl.col(f"{name}_in") for name in _SUMS}
+    outside = {name: pl.col(f"{name}_all") - column for name, column in inside.items()}
+    return pl.concat(
+        marked.select(*on, **sums, pred=pl.lit(value=pred))
+        for sums, pred in ((inside, True), (outside, False))
+    )

@@ -1,0 +1,708 @@
+"""Scores: the tally of binned scores, and what a ranking or a probability is worth."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._engine.frames import fault
+from polarsfair._engine.group_pairs import running
+from polarsfair._engine.rows import (
+    ONE,
+    WEIGHTED_SUMS,
+    Column,
+    binary_fault,
+    binary_key,
+    gather_group,
+    group_parts,
+    group_sum,
+    resolve_columns,
+    row_key,
+    stopping,
+    weight_columns,
+    weight_fault,
+)
+from polarsfair._formula import clean, quotient
+from polarsfair.fairness._scores.bins import (
+    BIN,
+    Bins,
+    bin_edges,
+    bin_faults,
+    bin_number,
+    edges_of,
+    equal_bin_of_low,
+    number_of,
+    without_overlap,
+)
+from polarsfair.fairness._types import FairnessMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polarsfair._engine.frames import IntoColumn, IntoGroup
+
+__all__ = [
+    "auc",
+    "auc_error",
+    "average_precision",
+    "average_precision_error",
+    "brier",
+    "expected_calibration_error",
+    "gini",
+    "ks",
+    "ks_error",
+    "log_loss",
+    "scores",
+]
+
+_EPSILON = 2.0**-52
+"""Probabilities are kept this far from 0 in the logarithm, as scikit-learn does."""
+
+_LOG = "|log"
+"""The sum of the logarithms of these probabilities: no slice has such a name."""
+
+_LABEL, _SCORE, _W = pl.col("label"), pl.col("score"), pl.col("w")
+_LOW, _HIGH = pl.col("low"), pl.col("high")
+
+
+# --- the tally ----------------------------------------------------------------------------------
+
+
+def _count_scores(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    group: IntoGroup | None = None,
+    score: IntoColumn | None = None,
+    label: IntoColumn | None = None,
+    weight: IntoColumn | None = None,
+    bins: Bins = 1000,
+) -> pl.LazyFrame:
+    """Count scores per group, label and bin.
+
+    The table has the slices, ``group`` and ``label`` (Boolean; only the roles that were given),
+    the bin ``low`` <= score < ``high`` (null where the score is unknown), ``n`` rows, with
+    ``weight`` also ``w`` and ``w2``, the sums ``s`` of the scores and ``s2`` of their squares,
+    and with ``label`` that of the ``log_loss``, all weighted. Tables of the same bins add up.
+
+    Parameters
+    ----------
+    bins
+        A number of equal bins over 0 to 1; increasing edges; or None, where every distinct score
+        is a bin of its own and every value exact. The last edge is a bin by itself, ``low`` =
+        ``high``, so that a decision ``score >= edge`` is exact at every edge.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.2, 0.7], "y": [0, 0, 1]})
+    >>> fairness.scores(df, score="p", label="y", bins=2).sort("low").drop("log_loss")
+    shape: (2, 6)
+    ┌───────┬─────┬──────┬─────┬─────┬──────┐
+    │ label ┆ low ┆ high ┆ n   ┆ s   ┆ s2   │
+    │ ---   ┆ --- ┆ ---  ┆ --- ┆ --- ┆ ---  │
+    │ bool  ┆ f64 ┆ f64  ┆ i64 ┆ f64 ┆ f64  │
+    ╞═══════╪═════╪══════╪═════╪═════╪══════╡
+    │ false ┆ 0.0 ┆ 0.5  ┆ 2   ┆ 0.3 ┆ 0.05 │
+    │ true  ┆ 0.5 ┆ 1.0  ┆ 1   ┆ 0.7 ┆ 0.49 │
+    └───────┴─────┴──────┴─────┴─────┴──────┘
+    """
+    if score is None:
+        msg = '`fairness.scores` needs the role `score`: add `score="<column>"`'
+        raise TypeError(msg)
+    edges_of(bins)
+    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
+    columns = resolve_columns(rows, by, {**parts, "score": score, "label": label, "weight": weight})
+    keys = {n: row_key(c) for n, c in columns.items() if n not in ("score", "label", "weight")}
+    if label is not None:
+        keys["label"] = binary_key(columns["label"])
+    sums = ["n", *(("w", "w2") if weight is not None else ())]
+    named = rows.select(**keys, score=number_of(columns["score"]), n=ONE, **_weights(columns))
+    summed = _binned_sums(named, columns, list(keys), bins)
+    names = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
+    names += ["label"] * (label is not None)
+    table = _finished(summed, columns, sums, bins)
+    losses = ["log_loss"] * (label is not None)
+    return gather_group(table, list(parts)).select(*names, "low", "high", *sums, "s", "s2", *losses)
+
+
+def _weights(columns: Mapping[str, Column]) -> dict[str, pl.Expr]:
+    return weight_columns(columns["weight"]) if "weight" in columns else {}
+
+
+def _binned_sums(
+    rows: pl.LazyFrame, columns: Mapping[str, Column], keys: Sequence[str], bins: Bins
+) -> pl.LazyFrame:
+    """Sum per bin; where every distinct score is one, its sums follow from the counts."""
+    weighed, labelled = "weight" in columns, "label" in columns
+    names, sums = [*keys, BIN], ["n", *(("w", "w2", "bad") if weighed else ())]
+    number = bin_number(_SCORE, bins, columns["score"].dtype)
+    binned = rows.with_columns(number.alias(BIN))
+    if bins is None:
+        return group_sum(binned, names, sums)
+    parts = _sums_of(_SCORE, bins, labelled=labelled)
+    if weighed:
+        parts = {name: _W * part for name, part in parts.items()}
+    return group_sum(binned.with_columns(**parts), names, [*sums, *parts])
+
+
+def _sums_of(score: pl.Expr, bins: Bins, *, labelled: bool) -> dict[str, pl.Expr]:
+    """Give what is summed of a score."""
+    logs = {_LOG: _log_chance(score, bins)} if labelled else {}
+    return {"s": score, "s2": score * score, **logs}
+
+
+def _log_chance(score: pl.Expr, bins: Bins) -> pl.Expr:
+    """Give ln(max(p, epsilon)) of the probability p that the score gives to the label."""
+    # Whether the label is 0 or 1 at all is asked of the small table: here any other counts as 1.
+    p = pl.when(_LABEL.cast(pl.Boolean)).then(score).otherwise(1 - score)
+    # The larger of the two is quicker than a condition. Of an unknown score it is epsilon, which
+    # counts nowhere: such rows have a bin of their own.
+    log = pl.max_horizontal(p, pl.lit(_EPSILON)).log()
+    edges = edges_of(bins)
+    if edges is not None and edges[0] >= 0 and edges[-1] <= 1:
+        return log
+    no_chance = pl.when(~score.is_between(0, 1)).then(math.nan)
+    return no_chance.otherwise(log)
+
+
+def _finished(
+    table: pl.LazyFrame, columns: Mapping[str, Column], sums: Sequence[str], bins: Bins
+) -> pl.LazyFrame:
+    """Give the bins their edges and the sums their faults."""
+    labelled = "label" in columns
+    if bins is None:
+        weight = pl.col(sums[1] if len(sums) > 1 else "n")
+        table = table.with_columns(
+            pl.when(weight > 0).then(weight * part).otherwise(0.0).fill_null(0.0).alias(name)
+            for name, part in _sums_of(pl.col(BIN), None, labelled=labelled).items()
+        )
+    faults = bin_faults(bins, "score")
+    faults += [binary_fault(columns["label"])] if labelled else []
+    faults += [weight_fault(columns["weight"])] if "weight" in columns else []
+    table = table.with_columns(**bin_edges(bins))
+    losses = ["log_loss"] * labelled
+    if labelled:
+        known = _LABEL.is_not_null() & _LOW.is_not_null()
+        table = table.with_columns(log_loss=pl.when(known).then(-pl.col(_LOG)).otherwise(0.0))
+    table = stopping(table, faults, [*sums, "s", "s2", *losses])
+    return table.with_columns(_LABEL.cast(pl.Boolean)) if labelled else table
+
+
+scores = Tally(
+    name="fairness.scores",
+    count=_count_scores,
+    cells=("group", "label", "low", "high"),
+    sums={**WEIGHTED_SUMS, **{name: pl.col(name).sum() for name in ("s", "s2", "log_loss")}},
+    optional={"w": pl.col("n"), "w2": pl.col("n"), "log_loss": pl.lit(None, pl.Float64)},
+    alone=("bins",),
+)
+
+
+class ScoreMetric(FairnessMetric):
+    """A metric of scores: it reads the bins beside the cells of its roles."""
+
+    @property
+    def cells_read(self) -> list[str]:
+        """The cells of the table that the metric reads."""
+        return [*(cell for cell in self.tally.cells if cell in self.roles), "low", "high"]
+
+
+# --- rankings -----------------------------------------------------------------------------------
+
+
+def ranked(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+    """View one line per bin: positives and negatives in it, and in all higher bins."""
+    del members
+    return ranks(label_weights(table), keys)
+
+
+def label_weights(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Give every line its weight as positive or negative, 0 where score or label is unknown."""
+    scored = _LOW.is_not_null()
+    return without_overlap(table, "w").with_columns(
+        pos=pl.when(scored & _LABEL).then(_W).otherwise(0).cast(pl.Float64),
+        neg=pl.when(scored & ~_LABEL).then(_W).otherwise(0).cast(pl.Float64),
+    )
+
+
+def ranks(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Add up positives and negatives per bin, and over all bins above it."""
+    summed = lines.group_by(*keys, "low", "high").agg(pl.col("pos", "neg").sum())
+    totals = running(pl.col("pos", "neg").cum_sum(), keys, "low", descending=True)
+    return summed.with_columns(totals.name.suffix("_down")).with_columns(
+        pos_above=pl.col("pos_down") - pl.col("pos"),
+        neg_above=pl.col("neg_down") - pl.col("neg"),
+        wide=(_LOW < _HIGH).fill_null(value=False),
+    )
+
+
+_POS, _NEG, _WIDE = pl.col("pos"), pl.col("neg"), pl.col("wide")
+_POS_ABOVE, _NEG_ABOVE = pl.col("pos_above"), pl.col("neg_above")
+_POS_DOWN, _NEG_DOWN = pl.col("pos_down"), pl.col("neg_down")
+
+_ranking = functools.partial(
+    define, scores, "quality", ("score", "label"), of=ScoreMetric, view=ranked, bounds=(0.0, 1.0)
+)
+_good = functools.partial(_ranking, ideal=1.0, better="higher")
+_bound = functools.partial(_ranking, ideal=0.0, better="lower")
+
+
+def _auc() -> pl.Expr:
+    won = _NEG * (_POS_ABOVE + _POS / 2)
+    return quotient(won.sum(), _POS.sum() * _NEG.sum())
+
+
+@_good()
+def auc() -> pl.Expr:
+    """Chance that a positive has a higher score than a negative: the area under the ROC curve.
+
+    Equal scores count half.
+
+    Formula::
+
+        [pairs (positive, negative) ranked right + half the tied pairs] / all pairs
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`. Scores in one bin count as tied; ``bins=None`` is exact, and `auc_error`
+        says how much the bins may hide.
+
+    Notes
+    -----
+    With ``bins=None`` it equals scikit-learn's ``roc_auc_score``. With one class it is undefined,
+    never 0.5. Between groups: ``difference(auc)``, which HolisticAI calls ``abroca``.
+
+    References
+    ----------
+    Hanley, McNeil (1982). The Meaning and Use of the Area under a Receiver Operating Characteristic
+    (ROC) Curve. Radiology 143(1), 29-36.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.auc, score="p", label="y")
+    0.75
+    """
+    return _auc()
+
+
+@_bound()
+def auc_error() -> pl.Expr:
+    """Bound that the bins leave on the AUC.
+
+    The AUC of the scores themselves is within this distance of `auc`: the pairs of a positive and
+    a negative in the same bin, which may be ranked either way, count half.
+
+    Formula::
+
+        pairs (positive, negative) in one bin / (2 * all pairs)
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`. With ``bins=None`` it is 0.
+
+    Notes
+    -----
+    The bound of `gini` is twice this one.
+
+    References
+    ----------
+    Hanley, McNeil (1982). The Meaning and Use of the Area under a Receiver Operating Characteristic
+    (ROC) Curve. Radiology 143(1), 29-36.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.auc_error, score="p", label="y", bins=2)
+    0.25
+    """
+    tied = pl.when(_WIDE).then(_POS * _NEG).otherwise(0.0)
+    return quotient(tied.sum() / 2, _POS.sum() * _NEG.sum())
+
+
+@_ranking(bounds=(-1.0, 1.0), ideal=1.0, better="higher")
+def gini() -> pl.Expr:
+    """Gini coefficient of a score, also called accuracy ratio or Somers' D.
+
+    Formula: ``2 AUC - 1``.
+
+    Range -1 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`; its bound is twice `auc_error`.
+
+    Notes
+    -----
+    0 is what a random score reaches. With one class it is undefined.
+
+    References
+    ----------
+    Somers (1962). A New Asymmetric Measure of Association for Ordinal Variables. American
+    Sociological Review 27(6), 799-811.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.gini, score="p", label="y")
+    0.5
+    """
+    return 2 * _auc() - 1
+
+
+def _precision() -> pl.Expr:
+    return _POS_DOWN / (_POS_DOWN + _NEG_DOWN)
+
+
+def _among_positives(value: pl.Expr) -> pl.Expr:
+    """Average over the positives; a bin without one has nothing to say."""
+    return quotient(pl.when(_POS > 0).then(_POS * value).otherwise(0.0).sum(), _POS.sum())
+
+
+@_good()
+def average_precision() -> pl.Expr:
+    """Mean over the positives of the precision at their score.
+
+    Formula, with t the distinct scores (or bins) from the highest down::
+
+        sum over t of (recall(t) - recall(t before)) * precision(t)
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`. ``bins=None`` is exact; `average_precision_error` bounds what bins hide.
+
+    Notes
+    -----
+    With ``bins=None`` it equals scikit-learn's ``average_precision_score``: no interpolation.
+    Without positives it is undefined, where scikit-learn warns and returns 0. What a random score
+    reaches is the base rate, so compare groups with care.
+
+    References
+    ----------
+    Davis, Goadrich (2006). The Relationship between Precision-Recall and ROC Curves. ICML 2006,
+    233-240.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> round(df.pipe(fairness.average_precision, score="p", label="y"), 4)
+    0.8333
+    """
+    return _among_positives(_precision())
+
+
+@_bound()
+def average_precision_error() -> pl.Expr:
+    """Bound that the bins leave on the average precision.
+
+    In a bin the positives may all be above the negatives, or all below them one by one; the
+    larger of the two changes, added up over the bins.
+
+    Formula, with TP and FP above the bin, p and q in it, and B = FP + q::
+
+        highest   p (TP + p) / (TP + p + FP)
+        lowest    p - B ln((TP + p + B) / (TP + B))
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`. With ``bins=None`` it is 0.
+
+    Notes
+    -----
+    The lowest value is the integral of the precision as positives are added one after the other;
+    no order and no weights of the same sums can do worse.
+
+    References
+    ----------
+    Davis, Goadrich (2006). The Relationship between Precision-Recall and ROC Curves. ICML 2006,
+    233-240.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.average_precision_error, score="p", label="y", bins=2)
+    0.25
+    """
+    negatives = _NEG_DOWN
+    highest = _POS_DOWN / (_POS_DOWN + _NEG_ABOVE)
+    added = ((_POS_DOWN + negatives) / (_POS_ABOVE + negatives)).log(math.e)
+    lowest = pl.when(negatives > 0).then(1 - negatives / _POS * added).otherwise(1.0)
+    middle = _precision()
+    changes = [highest - middle, middle - lowest]
+    sums = [_among_positives(pl.when(_WIDE).then(change).otherwise(0.0)) for change in changes]
+    return pl.max_horizontal(sums).clip(0.0)
+
+
+def _gap_of_labels() -> pl.Expr:
+    return (_POS_DOWN / _POS.sum() - _NEG_DOWN / _NEG.sum()).abs()
+
+
+def _both_labels(value: pl.Expr) -> pl.Expr:
+    return pl.when((_POS.sum() > 0) & (_NEG.sum() > 0)).then(clean(value))
+
+
+@_good()
+def ks() -> pl.Expr:
+    """Largest gap between the score distributions of positives and negatives.
+
+    The two-sample Kolmogorov-Smirnov statistic: the largest TPR - FPR, in size, of any threshold.
+
+    Formula::
+
+        max over t of |TPR(score >= t) - FPR(score >= t)|
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`. With bins, t goes over their edges and the value can only be too small, by
+        at most `ks_error`; ``bins=None`` is exact.
+
+    Notes
+    -----
+    Equals scipy's ``ks_2samp(positives, negatives).statistic``. With one class it is undefined.
+
+    References
+    ----------
+    Smirnov (1948). Table for Estimating the Goodness of Fit of Empirical Distributions. Annals of
+    Mathematical Statistics 19(2), 279-281.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.ks, score="p", label="y")
+    0.5
+    """
+    return _both_labels(_gap_of_labels().max())
+
+
+@_bound()
+def ks_error() -> pl.Expr:
+    """Bound that the bins leave on the Kolmogorov-Smirnov statistic.
+
+    Inside a bin the gap may first take all of its positives, or all of its negatives. The largest
+    gap that could be reached so, less the one at the edges.
+
+    Formula, with TPR and FPR those at the upper edge of a bin and TPR', FPR' at its lower::
+
+        max over bins of max(|TPR' - FPR|, |TPR - FPR'|) - ks, at least 0
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`. With ``bins=None`` it is 0.
+
+    Notes
+    -----
+    The statistic of the scores themselves lies between `ks` and `ks` plus this bound.
+
+    References
+    ----------
+    Smirnov (1948). Table for Estimating the Goodness of Fit of Empirical Distributions. Annals of
+    Mathematical Statistics 19(2), 279-281.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.1, 0.4, 0.35, 0.8], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.ks_error, score="p", label="y", bins=2)
+    0.5
+    """
+    positives, negatives = _POS.sum(), _NEG.sum()
+    up = (_POS_DOWN / positives - _NEG_ABOVE / negatives).abs()
+    down = (_POS_ABOVE / positives - _NEG_DOWN / negatives).abs()
+    inside = pl.when(_WIDE).then(pl.max_horizontal(up, down)).max()
+    return _both_labels((inside - _gap_of_labels().max()).clip(0.0).fill_null(0.0))
+
+
+# --- probabilities ------------------------------------------------------------------------------
+
+
+def _probabilities(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
+) -> pl.LazyFrame:
+    """View the lines whose score and label are known; stop where a score is no probability."""
+    del keys, members
+    known = _LABEL.is_not_null() & _LOW.is_not_null()
+    message = (
+        "`score` holds a value outside 0 to 1, and this metric needs a probability: calibrate the"
+        " score first, or ask for `auc`, which takes any"
+    )
+    stop = fault((known & pl.col("log_loss").is_nan()).fill_null(value=False), message)
+    return without_overlap(table, "w").with_columns(
+        size=pl.coalesce(stop, pl.when(known).then(_W).otherwise(0)),
+        total=pl.when(known).then("s").otherwise(0.0),
+        positives=pl.when(known & _LABEL).then(_W).otherwise(0),
+        squares=pl.when(known).then(
+            pl.col("s2") + pl.when(_LABEL).then(_W - 2 * pl.col("s")).otherwise(0.0)
+        ),
+        losses=pl.when(known).then("log_loss"),
+    )
+
+
+def calibrated(
+    table: pl.LazyFrame,
+    keys: Sequence[str],
+    members: Sequence[Metric],
+    *,
+    calibration_bins: Any = 10,
+) -> pl.LazyFrame:
+    """View one line per calibration bin: its weight, its scores and its positives."""
+    if not isinstance(calibration_bins, int) or calibration_bins < 1:
+        msg = f"`calibration_bins` is a number of bins over 0 to 1, got {calibration_bins!r}"
+        raise ValueError(msg)
+    lines = _probabilities(table, keys, members)
+    number = equal_bin_of_low(calibration_bins, "calibration_bins").alias("calibration_bin")
+    return lines.group_by(*keys, number).agg(pl.col("size", "total", "positives", "n").sum())
+
+
+_chances = functools.partial(
+    define, scores, "quality", ("score", "label"), of=ScoreMetric, ideal=0.0, better="lower"
+)
+
+
+@_chances(view=_probabilities, bounds=(0.0, 1.0))
+def brier() -> pl.Expr:
+    """Mean squared difference between the score, a probability, and the label.
+
+    Formula::
+
+        mean of (score - label)^2
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`; the value is exact whatever the bins are.
+
+    Notes
+    -----
+    Equals scikit-learn's ``brier_score_loss``. Scores outside 0 to 1 are an error.
+
+    References
+    ----------
+    Brier (1950). Verification of Forecasts Expressed in Terms of Probability. Monthly Weather
+    Review 78(1), 1-3.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.0, 0.5, 0.5, 1.0], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.brier, score="p", label="y")
+    0.125
+    """
+    return quotient(pl.col("squares").sum(), pl.col("size").sum()).clip(0.0, 1.0)
+
+
+@_chances(view=_probabilities, bounds=(0.0, math.inf))
+def log_loss() -> pl.Expr:
+    """Mean negative logarithm of the probability that the score gives to the label.
+
+    Also called cross-entropy; in natural units.
+
+    Formula::
+
+        mean of -ln(score where the label is positive, 1 - score elsewhere)
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`; the value is exact whatever the bins are.
+
+    Notes
+    -----
+    Equals scikit-learn's ``log_loss``, also in that a probability is kept at least 2**-52, so that
+    one sure but wrong score costs 36 and not infinity. Scores outside 0 to 1 are an error.
+
+    References
+    ----------
+    Good (1952). Rational Decisions. Journal of the Royal Statistical Society B 14(1), 107-114.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.5, 0.5], "y": [0, 1]})
+    >>> round(df.pipe(fairness.log_loss, score="p", label="y"), 4)
+    0.6931
+    """
+    return quotient(pl.col("losses").sum(), pl.col("size").sum()).clip(0.0)
+
+
+@_chances(view=calibrated, bounds=(0.0, 1.0))
+def expected_calibration_error() -> pl.Expr:
+    """Mean distance between the mean score and the share of positives, over bins of the score.
+
+    Formula, over ``calibration_bins`` equal bins of the score from 0 to 1::
+
+        sum of (rows in the bin / all rows) * |mean score - share of positives|
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    bins
+        As in `scores`: any bins on whose edges those of the calibration fall; the value is then
+        exact.
+    calibration_bins
+        The number of equal bins in which score and outcome are compared.
+
+    Notes
+    -----
+    A bin holds its lower edge; 1 belongs to the last. Rows within a bin may err in both directions
+    unseen, so the value grows with the number of bins. `calibration` shows the bins.
+
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht (2015). Obtaining Well Calibrated Probabilities Using Bayesian
+    Binning. AAAI 2015, 2901-2907.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import fairness
+    >>> df = pl.DataFrame({"p": [0.25, 0.25, 0.75, 0.75], "y": [0, 0, 1, 1]})
+    >>> df.pipe(fairness.expected_calibration_error, score="p", label="y")
+    0.25
+    """
+    apart = (pl.col("total") - pl.col("positives")).abs()
+    return quotient(apart.sum(), pl.col("size").sum())

@@ -1,0 +1,1 @@
+"""Ranked lists compared with relevant items."""

@@ -1,0 +1,398 @@
+"""Quality of ranked lists: each metric is the value of one list, averaged over users."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from polarsfair.ranking._lists.averages import quality
+from polarsfair.ranking._lists.conventions import CUT, PLACES, RELEVANT, RETRIEVED, setting
+from polarsfair.ranking._lists.list_values import N_REC, N_REL, Evidence, K
+
+__all__ = [
+    "err",
+    "f1",
+    "hit_rate",
+    "map",
+    "mrr",
+    "ndcg",
+    "precision",
+    "r_precision",
+    "rbp",
+    "recall",
+]
+
+_BY = {
+    RETRIEVED: pl.min_horizontal(K, N_REC),
+    # The whole list has as many places as it is long.
+    PLACES: pl.coalesce(K, N_REC),
+    CUT: pl.min_horizontal(K, N_REL),
+    RELEVANT: N_REL,
+    "min(n_rel, retrieved)": pl.min_horizontal(K, N_REL, N_REC),
+}
+"""What sums are divided by; null, which is k where the whole list is meant, cuts nothing."""
+
+
+def _share(of: pl.Expr, by: pl.Expr) -> pl.Expr:
+    """Divide; nothing found is 0, whatever it is a share of."""
+    return pl.when(of == 0).then(0.0).otherwise(of / by)
+
+
+@quality()
+def precision(
+    lists: Evidence,
+    *,
+    convention: str = "jurity",
+    precision_by: str | None = None,
+) -> pl.Expr:
+    """Share of the first k recommendations that are relevant, averaged over users.
+
+    Formula per user: ``hits@k / min(k, n_rec)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Over users with a relevant item and recommendations. RecTools, ranx, trec_eval, RePlay and Spark
+    divide by k, so that short lists lose (``precision_by="k"`` or their conventions).
+
+    References
+    ----------
+    Manning, Raghavan, Schütze (2008). Introduction to Information Retrieval, chapter 8. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> recs.pipe(ranking.precision, actual, k=2, **roles)
+    0.5
+    """
+    return _share(lists.hits(), _BY[setting("precision_by", precision_by, convention)])
+
+
+@quality()
+def recall(
+    lists: Evidence,
+    *,
+    convention: str = "jurity",
+    recall_by: str | None = None,
+) -> pl.Expr:
+    """Share of a user's relevant items that are in the first k, averaged over users.
+
+    Formula per user: ``hits@k / n_rel``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Over users with a relevant item; without recommendations it is 0. LensKit divides by min(k,
+    n_rel), so that a perfect list scores 1 at every k (``recall_by="min(k, n_rel)"``).
+
+    References
+    ----------
+    Manning, Raghavan, Schütze (2008). Introduction to Information Retrieval, chapter 8. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> round(recs.pipe(ranking.recall, actual, k=2, **roles), 4)
+    0.6667
+    """
+    return _share(lists.hits(), _BY[setting("recall_by", recall_by, convention)])
+
+
+@quality()
+def f1(
+    lists: Evidence,
+    *,
+    convention: str = "jurity",
+    precision_by: str | None = None,
+    recall_by: str | None = None,
+) -> pl.Expr:
+    """Harmonic mean of a user's precision and recall, averaged over users.
+
+    Formula per user: ``2 P R / (P + R)``, 0 without a hit.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    The mean of the users' F1, not the F1 of the mean precision and recall (Evidently's reading).
+    Over users with a relevant item.
+
+    References
+    ----------
+    van Rijsbergen (1979). Information Retrieval, 2nd edition. Butterworths.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> round(recs.pipe(ranking.f1, actual, k=2, **roles), 4)
+    0.5333
+    """
+    retrieved = _BY[setting("precision_by", precision_by, convention)]
+    return _share(2 * lists.hits(), retrieved + _BY[setting("recall_by", recall_by, convention)])
+
+
+@quality()
+def hit_rate(lists: Evidence) -> pl.Expr:
+    """Share of users with a relevant item among the first k.
+
+    Formula per user: 1 if ``hits@k > 0``, else 0.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Over users with a relevant item. Known as success@k, too.
+
+    References
+    ----------
+    Deshpande, Karypis (2004). Item-Based Top-N Recommendation Algorithms. ACM Transactions on
+    Information Systems 22(1), 143-177.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> recs.pipe(ranking.hit_rate, actual, k=1, **roles)
+    0.5
+    """
+    return (lists.hits() > 0).cast(pl.Float64)
+
+
+@quality()
+def map(  # noqa: A001 - the name that everybody knows it by
+    lists: Evidence,
+    *,
+    convention: str = "jurity",
+    map_by: str | None = None,
+) -> pl.Expr:
+    """Mean average precision: the precision at the rank of every hit, averaged over users.
+
+    Formula per user: ``sum of precision@r over the ranks r <= k of hits / min(k, n_rel)``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Over users with a relevant item and recommendations, as Jurity's code and prose have it; its
+    written formula averages over all users with relevant items (``average_over="relevant"``).
+    RecTools, ranx and trec_eval divide by n_rel even where k is smaller (``map_by="n_rel"``).
+
+    References
+    ----------
+    Buckley, Voorhees (2000). Evaluating Evaluation Measure Stability. SIGIR 2000.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> round(recs.pipe(ranking.map, actual, k=2, **roles), 4)
+    0.5
+    """
+    by = setting("map_by", map_by, convention)
+    return _share(lists.precisions(), lists.hits() if by == "hits" else _BY[by])
+
+
+@quality()
+def ndcg(
+    lists: Evidence,
+    *,
+    convention: str = "jurity",
+    ideal_over: str | None = None,
+    gain: str | None = None,
+    discount: str | None = None,
+    p: float = 0.8,
+) -> pl.Expr:
+    """Normalised discounted cumulative gain: hits discounted by rank, over the best order's.
+
+    Formula per user: ``sum of 1 / log2(1 + r) over the ranks r <= k of hits``, over the same sum
+    for r = 1 to n_rel.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    As in Jurity the ideal is not cut at k, so that a perfect list scores below 1 where a user has
+    more than k relevant items; with ``k=None`` this is the written formula. Everybody else cuts it
+    (``ideal_over="min(k, n_rel)"``), RecTools at k even where n_rel is smaller
+    (``ideal_over="k"``). With `gain` the grades of `relevance` count; scikit-learn's
+    ``ndcg_score`` is ``gain="linear", ties="expected", ideal_over="min(k, n_rel)"``. Over users
+    with a relevant item.
+
+    References
+    ----------
+    Järvelin, Kekäläinen (2002). Cumulated Gain-Based Evaluation of IR Techniques. ACM Transactions
+    on Information Systems 20(4), 422-446. McSherry, Najork (2008). Computing Information Retrieval
+    Performance Measures Efficiently in the Presence of Tied Scores. ECIR 2008.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> round(recs.pipe(ranking.ndcg, actual, k=2, **roles), 4)
+    0.5501
+    """
+    over = setting("ideal_over", ideal_over, convention)
+    name = setting("discount", discount, convention)
+    if over == PLACES and gain not in (None, "binary"):
+        msg = (
+            '`ideal_over="k"`, as in `convention="rectools"`, has no meaning for grades: add'
+            ' `ideal_over="min(k, n_rel)"` or "n_rel"'
+        )
+        raise ValueError(msg)
+    ideal = lists.ideal(_BY[over], name, p, cut=over == CUT)
+    return _share(lists.discounted(name, p), ideal)
+
+
+@quality()
+def mrr(lists: Evidence) -> pl.Expr:
+    """Mean reciprocal rank of the first hit.
+
+    Formula per user: ``1 / rank of the first hit``, 0 without one within k.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Over users with a relevant item.
+
+    References
+    ----------
+    Voorhees (1999). The TREC-8 Question Answering Track Report. TREC-8.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> recs.pipe(ranking.mrr, actual, k=2, **roles)
+    0.75
+    """
+    return lists.first()
+
+
+@quality()
+def r_precision(lists: Evidence) -> pl.Expr:
+    """Share of the first n_rel recommendations that are relevant, n_rel being the user's own.
+
+    Formula per user: ``hits@min(k, n_rel) / n_rel``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    Over users with a relevant item; ``k=None`` is the textbook's, without a cut. RecTools'
+    R-precision counts hits up to k and divides by min(k, n_rel): that is `precision` with
+    ``precision_by="min(k, n_rel)"``.
+
+    References
+    ----------
+    Buckley, Voorhees (2000). Evaluating Evaluation Measure Stability. SIGIR 2000.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> round(recs.pipe(ranking.r_precision, actual, k=None, **roles), 4)
+    0.1667
+    """
+    return _share(lists.top(), N_REL)
+
+
+@quality()
+def rbp(lists: Evidence, *, p: float = 0.8) -> pl.Expr:
+    """Rank-biased precision: what a reader finds who goes on to the next place with chance p.
+
+    Formula per user: ``(1 - p) * sum of p^(r - 1) over the ranks r <= k of hits``.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    A list of k hits scores 1 - p^k. Over users with a relevant item.
+
+    References
+    ----------
+    Moffat, Zobel (2008). Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM
+    Transactions on Information Systems 27(1).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> round(recs.pipe(ranking.rbp, actual, k=2, **roles), 4)
+    0.18
+    """
+    return (1 - p) * lists.persistence(p)
+
+
+@quality()
+def err(
+    lists: Evidence,
+    *,
+    gain: str | None = None,
+    max_grade: float | None = None,
+) -> pl.Expr:
+    """Expected reciprocal rank at which a reader stops, whom every hit may satisfy.
+
+    Formula per user: ``sum over the ranks r <= k of hits of R(r) / r * product of 1 - R(i) over
+    the hits before``, where a hit satisfies with chance R = 1/2.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Notes
+    -----
+    With `gain` the grades of `relevance` count: R = (2^grade - 1) / 2^max_grade
+    (``"exponential"``, as published) or grade / (max_grade + 1) (``"linear"``). Over users with a
+    relevant item.
+
+    References
+    ----------
+    Chapelle, Metzler, Zhang, Grinspan (2009). Expected Reciprocal Rank for Graded Relevance. CIKM
+    2009.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> recs.pipe(ranking.err, actual, k=2, **roles)
+    0.375
+    """
+    if gain not in (None, "binary") and max_grade is None:
+        msg = "`err` of grades needs the highest grade there can be: add `max_grade=...`"
+        raise ValueError(msg)
+    return lists.stops()

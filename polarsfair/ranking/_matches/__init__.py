@@ -1,0 +1,1 @@
+"""Recommendations matched with what happened to them."""

@@ -1,0 +1,440 @@
+"""Click-through rates, ranking of outcomes and errors of scores, over matched pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._engine.compare import named, ratio
+from polarsfair._engine.evaluate import Metric, define
+from polarsfair._engine.reference import check_ref
+from polarsfair._formula import quotient
+from polarsfair.ranking._matches.pairs import SUMS, match_scores, matches
+from polarsfair.ranking._shown.recs import lines_at, listed
+from polarsfair.ranking._types import RankingMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "auc",
+    "ctr",
+    "ctr_dr",
+    "ctr_effective_size",
+    "ctr_ips",
+    "ctr_snips",
+    "mae_ratio",
+    "rmse_ratio",
+]
+
+_ROLES = ("actual", "user", "item")
+
+
+def _total(name: str) -> pl.Expr:
+    return pl.col(name).sum()
+
+
+def at_k(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
+) -> pl.LazyFrame:
+    """View the lines of every k that is asked for."""
+    del members
+    return lines_at(table, keys, k, SUMS)
+
+
+def by_score(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
+) -> pl.LazyFrame:
+    """View one line per score, with its clicks and other outcomes; slices keep a line without."""
+    lines = at_k(table, keys, members, k=k)
+    known = pl.col("score").is_not_null() & pl.col("click").is_not_null()
+    pairs = pl.when(known).then(pl.col("pairs").cast(pl.Float64)).otherwise(0.0)
+    return lines.group_by(*keys, *["k"] * listed(k), "score").agg(
+        clicks=pairs.filter(pl.col("click")).sum(), others=pairs.filter(~pl.col("click")).sum()
+    )
+
+
+def needs(column: str, what: str) -> Callable[[Metric, pl.Schema], None]:
+    """Make a check that the table holds what a metric reads."""
+
+    def check(metric: Metric, schema: pl.Schema) -> None:
+        if metric.bases:
+            check_ref(metric, schema)
+        if column not in schema:
+            msg = f"`{metric.name}` needs {what}"
+            raise TypeError(msg)
+
+    return check
+
+
+def _check_auc(metric: Metric, schema: pl.Schema) -> None:
+    del schema
+    if metric.options.get("ties") == "expected":
+        msg = (
+            '`auc` cannot take `ties="expected"`, its mean over all orders has no closed form here:'
+            ' use "item", "optimistic" or "pessimistic"'
+        )
+        raise ValueError(msg)
+
+
+_PREDICTIONS = 'predictions: add `score="<column>"` or `predicted="<column>"`'
+_SCORES = 'the scores: add `score="<column>"`'
+
+
+def over_pairs(
+    *, tally: Any = matches, view: Any = at_k, **facts: Any
+) -> Callable[[Callable[..., pl.Expr]], RankingMetric]:
+    """Decorate a formula over the sums of a table of matches."""
+    return define(tally, "quality", _ROLES, of=RankingMetric, view=view, many=("k",), **facts)
+
+
+@over_pairs(better="higher")
+def ctr() -> pl.Expr:
+    """Mean outcome of the recommendations whose outcome is known.
+
+    A pair of user and item that is both recommended (in the first `k`) and in `actual` is a match.
+
+    Formula: ``sum of the matches' values / number of matches``. The value is `relevance` as it is,
+    or `value`: with clicks of 0 and 1 this is the click-through rate by matching.
+
+    Range -inf to inf; no ideal; higher is better.
+
+    Parameters
+    ----------
+    k
+        Look at the first k recommendations of each list only; None is all of them.
+    ties
+        Which of equal scores comes first: ``"item"`` (the lower id), ``"optimistic"``,
+        ``"pessimistic"`` (the relevant first, last), or ``"expected"``: every pair counts by the
+        chance that it is among the first k.
+    repeats
+        A pair that is repeated counts ``"once"``; ``"drop"`` also frees its other places,
+        ``"error"`` refuses it.
+
+    Notes
+    -----
+    Only what was shown when the data was collected has an outcome, so this says how the old
+    recommender did where the new one agrees with it; `ctr_ips` and `ctr_dr` correct for that.
+    Jurity counts a repeated pair once per combination of its rows.
+
+    References
+    ----------
+    Li, Chu, Langford, Wang (2011). Unbiased Offline Evaluation of Contextual-Bandit-Based News
+    Article Recommendation Algorithms. WSDM 2011.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "score": [0.9, 0.4, 0.5]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7], "click": [1, 0, 1]})
+    >>> recs.pipe(ranking.ctr, actual, user="user", item="item", score="score", relevance="click")
+    0.5
+    """
+    return quotient(_total("value"), _total("pairs"))
+
+
+@over_pairs(better="higher")
+def ctr_ips() -> pl.Expr:
+    """Mean outcome over all recommendations, estimated by inverse propensity scores.
+
+    Formula: ``sum over the matches of value / propensity``, over the number of recommendations (in
+    the first `k`). A recommendation without a known outcome adds nothing. `propensity` is a column
+    of `actual`; unless given, every item of `actual` is as likely: one over their number.
+
+    Range -inf to inf; no ideal; higher is better.
+
+    Parameters
+    ----------
+    k, ties, repeats
+        As in `ctr`.
+
+    Notes
+    -----
+    Unbiased where the propensities are right and never 0, but of large variance: see
+    `ctr_effective_size`, and `ctr_snips` and `ctr_dr` for estimates of smaller variance. A
+    propensity of 0 makes it infinite, an unknown one adds nothing, as in Jurity. The default
+    propensity depends on the items of `actual`, so give `propensity` where tables are to be merged.
+
+    References
+    ----------
+    Horvitz, Thompson (1952). A Generalization of Sampling Without Replacement from a Finite
+    Universe. Journal of the American Statistical Association 47(260), 663-685.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "score": [0.9, 0.4, 0.5]})
+    >>> actual = pl.DataFrame({"user": [1, 1], "item": [7, 8], "click": [1, 0], "p": [0.5, 0.1]})
+    >>> recs.pipe(
+    ...     ranking.ctr_ips,
+    ...     actual,
+    ...     user="user",
+    ...     item="item",
+    ...     score="score",
+    ...     relevance="click",
+    ...     propensity="p",
+    ...     k=1,
+    ... )
+    1.0
+    """
+    return quotient(_total("weighted"), _total("n"))
+
+
+@over_pairs(better="higher")
+def ctr_snips() -> pl.Expr:
+    """Mean outcome of the matches, weighted by one over their propensity.
+
+    Formula: ``sum of value / propensity``, over ``sum of 1 / propensity``, both over the matches
+    (self-normalised inverse propensity scores). It never leaves the range of the outcomes.
+
+    Range -inf to inf; no ideal; higher is better.
+
+    Parameters
+    ----------
+    k, ties, repeats
+        As in `ctr`.
+
+    Notes
+    -----
+    With equal propensities, such as the default ones, it is `ctr`. A little biased, of far smaller
+    variance than `ctr_ips`.
+
+    References
+    ----------
+    Swaminathan, Joachims (2015). The Self-Normalized Estimator for Counterfactual Learning. NIPS
+    2015.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1], "item": [7, 8], "score": [0.9, 0.4]})
+    >>> actual = pl.DataFrame({"user": [1, 1], "item": [7, 8], "click": [1, 0], "p": [0.5, 0.25]})
+    >>> roles = {"user": "user", "item": "item", "score": "score", "relevance": "click"}
+    >>> round(recs.pipe(ranking.ctr_snips, actual, **roles, propensity="p"), 6)
+    0.333333
+    """
+    return quotient(_total("weighted"), _total("weight"))
+
+
+@over_pairs(better="higher", check=needs("known", _PREDICTIONS))
+def ctr_dr() -> pl.Expr:
+    """Mean outcome over all recommendations, predicted and corrected where it is known.
+
+    Formula: ``mean over the recommendations of predicted``, plus ``(value - predicted) /
+    propensity`` where the pair is a match (doubly robust). `predicted` is a column of the
+    recommendations, the score unless given; `propensity` as in `ctr_ips`.
+
+    Range -inf to inf; no ideal; higher is better.
+
+    Parameters
+    ----------
+    k, ties, repeats
+        As in `ctr`.
+
+    Notes
+    -----
+    Unbiased when either the predictions or the propensities are right. A correction that is
+    undefined (unknown propensity) counts as none, as in Jurity; a recommendation without a
+    prediction is left out.
+
+    References
+    ----------
+    Dudík, Langford, Li (2011). Doubly Robust Policy Evaluation and Learning. ICML 2011.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 2], "item": [7, 9], "score": [0.5, 0.4]})
+    >>> actual = pl.DataFrame({"user": [1], "item": [7], "click": [1], "p": [0.5]})
+    >>> roles = {"user": "user", "item": "item", "score": "score", "relevance": "click"}
+    >>> round(recs.pipe(ranking.ctr_dr, actual, **roles, propensity="p"), 6)
+    0.95
+    """
+    return quotient(_total("predicted") + _total("corrected"), _total("known"))
+
+
+@over_pairs(bounds=(0.0, float("inf")), better="higher")
+def ctr_effective_size() -> pl.Expr:
+    """How many equally weighted matches the propensity scores are worth.
+
+    Formula: ``(sum of 1 / propensity)^2 / sum of 1 / propensity^2``, over the matches. It is their
+    number when all propensities are equal, and near 1 when a single pair decides the
+    estimate.
+
+    Range 0 to inf; no ideal; higher is better.
+
+    Parameters
+    ----------
+    k, ties, repeats
+        As in `ctr`.
+
+    References
+    ----------
+    Kish (1965). Survey Sampling. Wiley.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1], "item": [7, 8], "score": [0.9, 0.4]})
+    >>> actual = pl.DataFrame({"user": [1, 1], "item": [7, 8], "click": [1, 0], "p": [0.5, 0.25]})
+    >>> roles = {"user": "user", "item": "item", "score": "score", "relevance": "click"}
+    >>> recs.pipe(ranking.ctr_effective_size, actual, **roles, propensity="p")
+    1.8
+    """
+    return quotient(_total("weight") ** 2, _total("weight2"))
+
+
+@over_pairs(
+    tally=match_scores,
+    view=by_score,
+    check=_check_auc,
+    ideal=1.0,
+    bounds=(0.0, 1.0),
+    better="higher",
+)
+def auc() -> pl.Expr:
+    """Chance that a clicked match has a higher score than one that was not clicked.
+
+    Formula: ``(pairs in which the click scores higher + half the tied pairs) / all pairs``, over
+    all pairs of a click and a non-click among the matches of all users. The values must be 0
+    and 1; `score` is needed. Undefined without a click or without a non-click.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    k, ties, repeats
+        As in `ctr`; ``ties="expected"`` is refused. They say which pairs are within the first k:
+        equal scores count a half in any case.
+
+    Notes
+    -----
+    As Jurity's, and unlike AUC per user, it also compares scores of different users. A match
+    without a score is left out.
+
+    References
+    ----------
+    Hanley, McNeil (1982). The Meaning and Use of the Area under a Receiver Operating Characteristic
+    (ROC) Curve. Radiology 143(1), 29-36.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "score": [0.9, 0.4, 0.5]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "click": [1, 0, 0]})
+    >>> recs.pipe(ranking.auc, actual, user="user", item="item", score="score", relevance="click")
+    1.0
+    """
+    clicks, others = pl.col("clicks").sort_by("score"), pl.col("others").sort_by("score")
+    below = others.cum_sum() - others / 2
+    return quotient((clicks * below).sum(), clicks.sum() * others.sum())
+
+
+@over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES))
+def _rmse() -> pl.Expr:
+    """Root of the mean squared difference of score and value."""
+    return quotient(_total("error2"), _total("scored")).sqrt()
+
+
+@over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES))
+def _mae() -> pl.Expr:
+    """Mean absolute difference of score and value."""
+    return quotient(_total("error"), _total("scored"))
+
+
+rmse_ratio = named(
+    "rmse_ratio",
+    __name__,
+    ratio(_rmse),
+    """Compare user groups by the root mean squared error of the score.
+
+    Formula: ``RMSE(group) / RMSE(ref)``, with ``RMSE = sqrt(mean of (score - value)^2)`` over all
+    matches of a group (not per user). With `ref`, of the group farthest from it by the logarithm;
+    without, the smallest over the largest.
+
+    Range 0 to inf; ideal 1; nearer is better.
+
+    Parameters
+    ----------
+    ref
+        The group that the others are set against, or `pf.OVERALL` or `pf.REST`.
+    k, ties, repeats
+        As in `ctr`.
+
+    Notes
+    -----
+    HolisticAI's recommender RMSE ratio is that of group a with b as `ref`. A value below 1 says
+    that the score is nearer to the truth for the group.
+
+    References
+    ----------
+    Ekstrand, Das, Burke, Diaz (2022). Fairness in Information Access Systems. Foundations and
+    Trends in Information Retrieval 16(1-2).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame(
+    ...     {"user": [1, 2], "item": [7, 7], "score": [4.0, 3.0], "sex": ["F", "M"]}
+    ... )
+    >>> actual = pl.DataFrame({"user": [1, 2], "item": [7, 7], "stars": [5, 1]})
+    >>> roles = {"user": "user", "item": "item", "score": "score", "value": "stars", "group": "sex"}
+    >>> recs.pipe(ranking.rmse_ratio, actual, **roles, ref="M")
+    0.5
+    """,
+    kind="opportunity",
+    check=needs("scored", _SCORES),
+)
+
+mae_ratio = named(
+    "mae_ratio",
+    __name__,
+    ratio(_mae),
+    """Compare user groups by the mean absolute error of the score.
+
+    Formula: ``MAE(group) / MAE(ref)``, with ``MAE = mean of |score - value|`` over all matches of a
+    group (not per user). With `ref`, of the group farthest from it by the logarithm; without, the
+    smallest over the largest.
+
+    Range 0 to inf; ideal 1; nearer is better.
+
+    Parameters
+    ----------
+    ref
+        The group that the others are set against, or `pf.OVERALL` or `pf.REST`.
+    k, ties, repeats
+        As in `ctr`.
+
+    Notes
+    -----
+    HolisticAI's recommender MAE ratio is that of group a with b as `ref`. A value below 1 says that
+    the score is nearer to the truth for the group.
+
+    References
+    ----------
+    Ekstrand, Das, Burke, Diaz (2022). Fairness in Information Access Systems. Foundations and
+    Trends in Information Retrieval 16(1-2).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame(
+    ...     {"user": [1, 2], "item": [7, 7], "score": [4.0, 3.0], "sex": ["F", "M"]}
+    ... )
+    >>> actual = pl.DataFrame({"user": [1, 2], "item": [7, 7], "stars": [5, 1]})
+    >>> roles = {"user": "user", "item": "item", "score": "score", "value": "stars", "group": "sex"}
+    >>> recs.pipe(ranking.mae_ratio, actual, **roles, ref="M")
+    0.5
+    """,
+    kind="opportunity",
+    check=needs("scored", _SCORES),
+)

@@ -1,0 +1,1 @@
+"""What is shown, and to whom, without ground truth."""

@@ -1,0 +1,427 @@
+"""Diversity of lists: between the lists of users, and within a list.
+
+Both are means over pairs, and both follow from sums of unit vectors: the mean cosine over all pairs
+is (|sum of the unit vectors|^2 - their number) / (number of ordered pairs). No pair is ever looked
+at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import polars as pl
+
+from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._engine.frames import schema_of
+from polarsfair._engine.rows import group_sum, stopping
+from polarsfair._formula import quotient
+from polarsfair.ranking._lists.masks import depths, one_of
+from polarsfair.ranking._shown.recs import (
+    Shown,
+    bad_items,
+    inside,
+    item_frame,
+    lines_at,
+    listed,
+    per_k,
+    shown,
+    stops,
+    with_sizes,
+)
+from polarsfair.ranking._shown.types import ShownMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair.ranking._lists.ranks import Repeats
+
+__all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]
+
+Copies: TypeAlias = Literal["once", "drop", "error", "none"]
+
+
+def _lists(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    ks: Sequence[int | None],
+    repeats: Copies,
+    **roles: Any,
+) -> Shown:
+    """Give every item of a list once, at its best place."""
+    one_of("repeats", repeats, ("once", "drop", "error", "none"))
+    placed = any(k is not None for k in ks)
+    rule: Repeats = "once" if repeats == "none" else repeats
+    found = shown(rows, by, placed=placed, repeats=rule, **roles)
+    if repeats != "once":
+        return found
+    best = [pl.col("place|").min()] if placed else []
+    sums = [pl.col(name).sum() for name in found.faults]
+    once = found.rows.group_by(*found.list_keys, "item").agg(*best, *sums)
+    return Shown(found.inputs, once)
+
+
+def _count_overlaps(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    user: IntoColumn | None = None,
+    item: IntoColumn | None = None,
+    score: IntoColumn | None = None,
+    rank: IntoColumn | None = None,
+    group: IntoGroup | None = None,
+    users: IntoFrame | None = None,
+    k: int | Sequence[int | None] | None = None,
+    repeats: Copies = "once",
+) -> pl.LazyFrame:
+    """Sum the unit vectors of all lists, item by item.
+
+    The table has the slices, ``group``, ``k`` (null: the whole list) and ``item``, and the sums
+    ``unit`` (over the lists that hold the item, of one over the root of their length) and ``lists``
+    (their number, in a line without an item). Tables add up as long as no user's rows are split
+    between them.
+
+    Parameters
+    ----------
+    rows, by, group, users, user, item
+        As in `ranking.lists`, without a ground truth.
+    score, rank
+        At most one of them, needed for a `k`.
+    k
+        Cut-offs; None is the whole list.
+    repeats
+        An item that is listed twice counts ``"once"``, at its better place; ``"drop"`` removes
+        repeats before lists are cut, ``"error"`` refuses them. ``"none"`` does not look for them,
+        which takes half the time: right where there are none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 2, 2, 2, 2], "item": [7, 7, 8, 9, 10]})
+    >>> ranking.overlaps(recs, user="user", item="item").sort("item").head(2)
+    shape: (2, 4)
+    ┌──────┬──────┬──────┬───────┐
+    │ k    ┆ item ┆ unit ┆ lists │
+    │ ---  ┆ ---  ┆ ---  ┆ ---   │
+    │ i64  ┆ i64  ┆ f64  ┆ i64   │
+    ╞══════╪══════╪══════╪═══════╡
+    │ null ┆ null ┆ 0.0  ┆ 2     │
+    │ null ┆ 7    ┆ 1.5  ┆ 0     │
+    └──────┴──────┴──────┴───────┘
+    """
+    ks = depths(k)
+    roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
+    order = {"score": score, "rank": rank}
+    found = _lists(rows, by, ks, repeats, rec_roles=order, **roles)
+    return _overlaps(found, ks, once=repeats != "none")
+
+
+def _overlaps(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.LazyFrame:
+    numbered = list(enumerate(ks))
+    columns: dict[str, pl.Expr] = {}
+    for i, k in numbered:
+        size = pl.col(f"size|{i}")
+        columns[f"unit|{i}"] = pl.when(inside(k)).then(1 / size.sqrt()).otherwise(0.0)
+        columns[f"lists|{i}"] = pl.when(inside(k)).then(1 / size).otherwise(0.0)
+    rows = _with_sizes(found, ks, once=once).select(*found.keys, "item", *found.faults, **columns)
+    wide = group_sum(rows, [*found.keys, "item"], [*columns, *found.faults]).cache()
+    of_items = per_k(wide, [*found.keys, "item"], ("unit",), ks).filter(pl.col("unit") > 0)
+    # A list adds one over its length for every item: together one.
+    lists = [pl.col(f"lists|{i}").sum().round().cast(pl.Int64) for i, _ in numbered]
+    sums = [*lists, *(pl.col(name).sum() for name in found.faults)]
+    counted = wide.group_by(found.keys).agg(sums) if found.keys else wide.select(sums)
+    counts = per_k(counted, [*found.keys, *found.faults], ("lists",), ks)
+    table = pl.concat([of_items, counts], how="diagonal")
+    return _finished(found, table, ("k", "item"), ("unit", "lists"))
+
+
+def _with_sizes(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.LazyFrame:
+    """Put the number of items within each k beside every row of a list.
+
+    Rows that were just gathered are at hand for a window; raw ones are joined with their counts, so
+    that memory follows the lists.
+    """
+    counts = {f"size|{i}": inside(k).cast(pl.Int64) for i, k in enumerate(ks)}
+    if once:
+        return found.rows.with_columns(**counts).with_columns(
+            pl.col(name).sum().over(found.list_keys) for name in counts
+        )
+    return with_sizes(found, found.rows, counts)
+
+
+def _finished(
+    found: Shown, table: pl.LazyFrame, cells: Sequence[str], sums: Sequence[str]
+) -> pl.LazyFrame:
+    """Stop where a fault was counted; give the columns in their order."""
+    names = table.collect_schema().names()
+    faults = [name for name in names if name.startswith("bad_")]
+    table = table.with_columns(pl.col(*sums, *faults).fill_null(0))
+    table = stopping(table, stops(faults), sums)
+    return found.inputs.finished(table, *cells, *sums)
+
+
+def _count_spreads(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    items: IntoFrame | None = None,
+    features: IntoColumn | Sequence[IntoColumn] | None = None,
+    user: IntoColumn | None = None,
+    item: IntoColumn | None = None,
+    score: IntoColumn | None = None,
+    rank: IntoColumn | None = None,
+    group: IntoGroup | None = None,
+    users: IntoFrame | None = None,
+    k: int | Sequence[int | None] | None = None,
+    repeats: Copies = "once",
+) -> pl.LazyFrame:
+    """Sum over lists how far apart their items are.
+
+    The table has the slices, ``group`` and ``k`` (null: the whole list), and the sums ``value``
+    (over lists, of the mean cosine distance between two of their items) and ``users`` (lists with
+    two items at least). Tables add up as long as no user's rows are split between them.
+
+    Parameters
+    ----------
+    rows, by, group, users, user, item, score, rank, k, repeats
+        As in `ranking.overlaps`.
+    items, features
+        A frame keyed by `item`, and its numeric columns to compare by. An item that it lacks, or of
+        which a feature is unknown, takes its place but is compared with nothing.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7]})
+    >>> items = pl.DataFrame({"item": [7, 8], "x": [1.0, 0.0], "y": [0.0, 2.0]})
+    >>> ranking.spreads(recs, items=items, user="user", item="item", features=["x", "y"])
+    shape: (1, 3)
+    ┌──────┬───────┬───────┐
+    │ k    ┆ value ┆ users │
+    │ ---  ┆ ---   ┆ ---   │
+    │ i64  ┆ f64   ┆ i64   │
+    ╞══════╪═══════╪═══════╡
+    │ null ┆ 1.0   ┆ 1     │
+    └──────┴───────┴───────┘
+    """
+    if items is None or features is None:
+        msg = "what items are like is missing: add `items=<frame>, features=[...]`"
+        raise TypeError(msg)
+    ks = depths(k)
+    roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
+    order = {"score": score, "rank": rank}
+    found = _lists(rows, by, ks, repeats, rec_roles=order, **roles)
+    several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
+    catalogue = _unit_vectors(rows, items, item, several)
+    return _spreads(found, catalogue, len(several), ks)
+
+
+def _unit_vectors(
+    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
+) -> pl.LazyFrame:
+    """Give the items' features at length 1 (``unit|0``, ...), and whether they have a length."""
+    if not features:
+        msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
+        raise ValueError(msg)
+    named = {f"unit|{i}": feature for i, feature in enumerate(features)}
+    frame = item_frame(rows, items, item, named, "features")
+    for name, dtype in schema_of(frame, {n: pl.col(n) for n in named}).items():
+        if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+            msg = f"`features` holds {named[name]!s}, which is {dtype}: give numeric columns"
+            raise TypeError(msg)
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
+    largest = pl.max_horizontal(pl.col(name).abs() for name in named)
+    length = pl.sum_horizontal(pl.col(name) ** 2 for name in named).sqrt()
+    frame = frame.with_columns(pl.col(*named).cast(pl.Float64).fill_nan(None))
+    # Scaled by the largest first, so that no square over- or underflows.
+    frame = frame.with_columns(known.alias("known|"), largest.alias("largest|"))
+    frame = frame.with_columns(
+        (pl.col(name) / pl.col("largest|")).fill_nan(0.0) for name in named
+    ).with_columns(length.alias("length|"))
+    return frame.with_columns(
+        pl.when(pl.col("length|") > 0).then(pl.col(name) / pl.col("length|")).otherwise(0.0)
+        for name in named
+    ).with_columns((pl.col("length|") > 0).cast(pl.Int64).alias("vectors|"))
+
+
+def _spreads(
+    found: Shown, catalogue: pl.LazyFrame, width: int, ks: Sequence[int | None]
+) -> pl.LazyFrame:
+    rows = found.rows.join(catalogue.drop("rows|", "length|", "largest|"), on="item", how="left")
+    names = [*(f"unit|{j}" for j in range(width)), "vectors|"]
+    sums: dict[str, pl.Expr] = {}
+    for i, k in enumerate(ks):
+        counts = pl.col("known|").fill_null(value=False) & inside(k)
+        sums |= {f"{name}|{i}": pl.when(counts).then(name) for name in names}
+        sums[f"items|{i}"] = counts.cast(pl.Int64)
+    lists = group_sum(
+        rows.select(*found.list_keys, *found.faults, **sums),
+        found.list_keys,
+        [*sums, *found.faults],
+    )
+    values: dict[str, pl.Expr] = {}
+    for i in range(len(ks)):
+        value = _mean_distance(i, width)
+        values |= {f"value|{i}": value, f"users|{i}": value.is_not_null().cast(pl.Int64)}
+    wide = group_sum(
+        lists.select(*found.keys, *found.faults, **values), found.keys, [*values, *found.faults]
+    )
+    table = per_k(wide, [*found.keys, *found.faults], ("value", "users"), ks)
+    infinite = pl.col("largest|").is_infinite().sum().cast(pl.Int64).alias("bad_feature|")
+    faults = pl.concat([bad_items(catalogue), catalogue.select(infinite)], how="horizontal")
+    table = table.join(faults, how="cross")
+    return _finished(found, table, ("k",), ("value", "users"))
+
+
+def _mean_distance(number: int, width: int) -> pl.Expr:
+    """Give the mean cosine distance of all pairs of one list, null where it has no pair."""
+    items = pl.col(f"items|{number}")
+    squares = pl.sum_horizontal(pl.col(f"unit|{j}|{number}") ** 2 for j in range(width))
+    alike = (squares - pl.col(f"vectors||{number}")) / (items * (items - 1))
+    return pl.when(items > 1).then((1 - alike).clip(0.0, 2.0))
+
+
+overlaps = Tally(
+    name="ranking.overlaps",
+    count=_count_overlaps,
+    cells=("group", "k", "item"),
+    sums={"unit": pl.col("unit").sum(), "lists": pl.col("lists").sum()},
+    optional={},
+    alone=("repeats",),
+    splits=("group",),
+)
+
+spreads = Tally(
+    name="ranking.spreads",
+    count=_count_spreads,
+    cells=("group", "k"),
+    sums={"value": pl.col("value").sum(), "users": pl.col("users").sum()},
+    optional={},
+    alone=("repeats",),
+    splits=("group",),
+)
+
+
+def per_item(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
+) -> pl.LazyFrame:
+    """View one line per item, over all groups, and one with the number of lists."""
+    del members
+    lines = lines_at(table, keys, k, ("unit", "lists"))
+    return lines.group_by(*keys, *["k"] * listed(k), "item").agg(pl.col("unit", "lists").sum())
+
+
+def per_list(
+    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
+) -> pl.LazyFrame:
+    """View the sums over lists at every k that is asked for."""
+    del members
+    return lines_at(table, keys, k, ("value", "users"))
+
+
+@define(
+    overlaps,
+    "outcome",
+    ("user", "item"),
+    of=ShownMetric,
+    view=per_item,
+    many=("k",),
+    bounds=(0.0, 1.0),
+    better="higher",
+    ideal=1.0,
+)
+def inter_list_diversity() -> pl.Expr:
+    """Mean cosine distance between the lists of two users.
+
+    Formula: ``mean over pairs of users of 1 - items in both lists / sqrt(length * other length)``,
+    a list being the 0/1 vector of the items in its first `k`. Exact, from one sum per item: 1 -
+    (sum over items of s^2 - U) / (U (U - 1)) with U users and s the sum, over the lists that hold
+    the item, of one over the root of their length.
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    k
+        Look at the first k recommendations of each list only; None is all of them. A k needs
+        `score` or `rank`; of equal scores the lower item comes first.
+    repeats
+        An item that is listed twice counts ``"once"``; ``"drop"`` removes repeats before lists are
+        cut, ``"error"`` refuses them, ``"none"`` does not look for them and is faster.
+
+    Notes
+    -----
+    Undefined with fewer than two users. Jurity draws samples of users and takes the mean of their
+    pairwise distances (with ``user_sample_size=None`` this very number), counts a repeated item
+    as often as it is listed, and rounds what is below 1e-6 to 0. Known as personalisation too.
+
+    References
+    ----------
+    Kaminskas, Bridge (2016). Diversity, Serendipity, Novelty, and Coverage: A Survey and Empirical
+    Analysis of Beyond-Accuracy Objectives in Recommender Systems. ACM Transactions on Interactive
+    Intelligent Systems 7(1).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 8, 9]})
+    >>> round(recs.pipe(ranking.inter_list_diversity, user="user", item="item"), 6)
+    0.5
+    """
+    lists = pl.col("lists").sum()
+    alike = ((pl.col("unit") ** 2).sum() - lists) / (lists * (lists - 1).cast(pl.Float64))
+    return pl.when(lists > 1).then((1 - alike).clip(0.0, 1.0))
+
+
+@define(
+    spreads,
+    "outcome",
+    ("items", "features", "user", "item"),
+    of=ShownMetric,
+    view=per_list,
+    many=("k",),
+    bounds=(0.0, 2.0),
+    better="higher",
+    ideal=2.0,
+)
+def intra_list_diversity() -> pl.Expr:
+    """Mean cosine distance between two items of a list, averaged over users.
+
+    Formula: ``mean over users of the mean over pairs of items of 1 - cosine``, of the `features`
+    (columns of `items`, a frame keyed by `item`) of different items in the first `k` of the list,
+    over users with a pair. Exact, without looking at pairs: 1 - (|sum of the unit vectors|^2 -
+    number of vectors) / (n (n - 1)).
+
+    Range 0 to 2; ideal 2; higher is better.
+
+    Parameters
+    ----------
+    k, repeats
+        As in `inter_list_diversity`.
+
+    Notes
+    -----
+    An item whose features are all 0 is at distance 1 from any other, and features below 0 let
+    distances reach 2, as in Jurity; without them, 1 is the most. An item that `items` lacks is left
+    out, where Jurity raises.
+
+    References
+    ----------
+    Ziegler, McNee, Konstan, Lausen (2005). Improving Recommendation Lists Through Topic
+    Diversification. WWW 2005.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9]})
+    >>> items = pl.DataFrame({"item": [7, 8, 9], "x": [1, 0, 2], "y": [0, 1, 0]})
+    >>> recs.pipe(
+    ...     ranking.intra_list_diversity, items=items, user="user", item="item", features=["x", "y"]
+    ... )
+    0.5
+    """
+    return quotient(pl.col("value").sum(), pl.col("users").sum())

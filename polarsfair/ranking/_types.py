@@ -1,0 +1,124 @@
+"""The metric of this family: only the types of its call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from polarsfair._engine.evaluate import Metric, keywords_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoFrame, IntoGroup, IntoSlices
+
+
+_OF_FORMULAS = frozenset({"convention", "discount", "p", "gain", "max_grade"})
+"""Options that a table of gains takes on behalf of those formulas that have them."""
+
+
+class RankingMetric(Metric):
+    """A metric of ranked lists: a float, or a frame with a row per slice and k."""
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """Every option that the metric takes: of its table's, those that mean something to it."""
+        own = {name for one in (*self.bases, self) for name in keywords_of(one.formula)}
+        names = super().option_names
+        return tuple(name for name in names if name in own or name not in _OF_FORMULAS)
+
+    @overload
+    def __call__(
+        self,
+        recs: pl.LazyFrame,
+        actual: IntoFrame | None = ...,
+        /,
+        *,
+        by: IntoSlices | None = ...,
+        k: int | Sequence[int | None] | None = ...,
+        user: IntoColumn | None = ...,
+        item: IntoColumn | None = ...,
+        score: IntoColumn | None = ...,
+        rank: IntoColumn | None = ...,
+        relevance: IntoColumn | None = ...,
+        group: IntoGroup | None = ...,
+        users: IntoFrame | None = ...,
+        **more: Any,
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self,
+        recs: pl.DataFrame | ArrowStream,
+        actual: pl.LazyFrame,
+        /,
+        *,
+        by: IntoSlices | None = ...,
+        k: int | Sequence[int | None] | None = ...,
+        user: IntoColumn | None = ...,
+        item: IntoColumn | None = ...,
+        score: IntoColumn | None = ...,
+        rank: IntoColumn | None = ...,
+        relevance: IntoColumn | None = ...,
+        group: IntoGroup | None = ...,
+        users: IntoFrame | None = ...,
+        **more: Any,
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self,
+        recs: pl.DataFrame | ArrowStream,
+        actual: pl.DataFrame | ArrowStream | None = ...,
+        /,
+        *,
+        by: IntoSlices,
+        k: int | Sequence[int | None] | None = ...,
+        user: IntoColumn | None = ...,
+        item: IntoColumn | None = ...,
+        score: IntoColumn | None = ...,
+        rank: IntoColumn | None = ...,
+        relevance: IntoColumn | None = ...,
+        group: IntoGroup | None = ...,
+        users: pl.DataFrame | ArrowStream | None = ...,
+        **more: Any,
+    ) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self,
+        recs: pl.DataFrame | ArrowStream,
+        actual: pl.DataFrame | ArrowStream | None = ...,
+        /,
+        *,
+        by: None = ...,
+        k: Sequence[int | None],
+        user: IntoColumn | None = ...,
+        item: IntoColumn | None = ...,
+        score: IntoColumn | None = ...,
+        rank: IntoColumn | None = ...,
+        relevance: IntoColumn | None = ...,
+        group: IntoGroup | None = ...,
+        users: pl.DataFrame | ArrowStream | None = ...,
+        **more: Any,
+    ) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self,
+        recs: pl.DataFrame | ArrowStream,
+        actual: pl.DataFrame | ArrowStream | None = ...,
+        /,
+        *,
+        by: None = ...,
+        k: int | None = ...,
+        user: IntoColumn | None = ...,
+        item: IntoColumn | None = ...,
+        score: IntoColumn | None = ...,
+        rank: IntoColumn | None = ...,
+        relevance: IntoColumn | None = ...,
+        group: IntoGroup | None = ...,
+        users: pl.DataFrame | ArrowStream | None = ...,
+        **more: Any,
+    ) -> float: ...
+    def __call__(self, recs: Any, actual: Any = None, /, *frames: Any, **keywords: Any) -> Any:
+        """Evaluate the metric."""
+        given = () if actual is None else (actual, *frames)
+        return super().__call__(recs, *given, **keywords)
