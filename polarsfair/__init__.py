@@ -29,8 +29,10 @@ from typing import TYPE_CHECKING
 from polarsfair._engine.by_group import by_group
 from polarsfair._engine.catalog import FAMILIES, catalog, metrics
 from polarsfair._engine.compare import difference, group_max, group_min, ratio
-from polarsfair._engine.evaluate import Metric, Tally, evaluate, measure
+from polarsfair._engine.evaluate import evaluate, measure
+from polarsfair._engine.metric import Metric
 from polarsfair._engine.reference import OVERALL, REST
+from polarsfair._engine.tally import Tally
 
 if TYPE_CHECKING:
     from types import ModuleType

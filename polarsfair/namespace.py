@@ -18,10 +18,12 @@ import polars as pl
 
 from polarsfair._engine import catalog as _catalog
 from polarsfair._engine.by_group import by_group
-from polarsfair._engine.evaluate import Metric, evaluate, measure
+from polarsfair._engine.evaluate import evaluate, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from polarsfair._engine.metric import Metric
 
 
 _VERBS: dict[str, Callable[..., Any]] = {

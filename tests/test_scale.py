@@ -9,7 +9,7 @@ from polars.exceptions import InvalidOperationError
 
 import polarsfair as pf
 from polarsfair import fairness
-from polarsfair._engine.evaluate import merge
+from polarsfair._engine.tally import merge
 
 HUGE = 4_000_000_000
 

@@ -19,7 +19,7 @@ from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair._engine.catalog import FAMILIES
-from polarsfair._engine.evaluate import FRAME_ROLES, ROLES
+from polarsfair._engine.tally import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.checks import check_class
 from polarsfair._engine.compare import REFERENCE, check_rate, with_reference
-from polarsfair._engine.evaluate import Metric, inner_names, prepare, read
+from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.frames import collect, is_lazy
+from polarsfair._engine.read import read
 from polarsfair._engine.reference import (
     GROUP,
     Everyone,
@@ -18,10 +18,13 @@ from polarsfair._engine.reference import (
     check_reference,
     stop_unless_found,
 )
+from polarsfair._engine.request import check_class
+from polarsfair._engine.slices import inner_names
 from polarsfair._formula import clean, quotient
 
 if TYPE_CHECKING:
-    from polarsfair._engine.frames import EagerFrame, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair._engine.metric import Metric
+    from polarsfair._typing import EagerFrame, IntoFrame, IntoGroup, IntoSlices
 
 _COLUMNS = ("metric", "n", "value", "ref", "difference", "ratio")
 

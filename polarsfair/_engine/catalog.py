@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric
+from polarsfair._engine.metric import Metric
 
 FAMILIES = ("fairness", "ranking", "clustering")
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import AnyMetric, Metric, by_reference, read
+from polarsfair._engine.metric import AnyMetric, Metric
+from polarsfair._engine.read import read
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone, check_ref, mark_reference
+from polarsfair._engine.tally import by_reference
 from polarsfair._formula import clean, farthest, log_magnitude, quotient, spread
 
 if TYPE_CHECKING:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.reference import OVERALL, Everyone, mark_reference
+from polarsfair._engine.slices import joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PAIR = ("one", "other")
 """The columns that tell pairs apart: numbers of groups, -1 for everyone (else)."""
-
-
-def joined(
-    left: pl.LazyFrame,
-    right: pl.LazyFrame,
-    on: Sequence[str],
-    how: Literal["inner", "left"] = "inner",
-) -> pl.LazyFrame:
-    """Join on keys of which null is one; without keys, everything beside everything."""
-    if not on:
-        return left.join(right, how="cross")
-    return left.join(right, on=list(on), how=how, nulls_equal=True)
 
 
 def pair_sides(
@@ -66,17 +55,7 @@ def _pairs(groups: pl.LazyFrame, keys: Sequence[str], ref: Any, *, ordered: bool
     return joined(marked.filter(~pl.col("is_ref")).select(*keys, "one"), others, keys)
 
 
-def kept_alive(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Give the slices in which there is nothing to compare a line of their own."""
-    return joined(table.select(*keys).unique(), lines, keys, how="left") if keys else lines
-
-
 def largest_of(value: pl.Expr, own_known: pl.Expr, ref: Any) -> pl.Expr:
     """Give the largest value of any pair; against everyone, at least two groups must have one."""
     largest = value.max()
     return pl.when(own_known.sum() > 1).then(largest) if isinstance(ref, Everyone) else largest
-
-
-def running(value: pl.Expr, keys: Sequence[str], by: str, *, descending: bool = False) -> pl.Expr:
-    """Compute what depends on the order of lines, per key, in the order of `by`."""
-    return value.over(list(keys) or None, order_by=by, descending=descending, nulls_last=True)

@@ -1,25 +1,79 @@
-"""Groups known only as probabilities: a row counts in every class by its chance of being in it.
+"""Groups: a column, an intersection of several, or a probability per class.
 
-Per class one column of sums beside the others, in the same pass; no row is multiplied. The small
-table is then turned so that every class has lines of its own, and formulas need no change.
+A group of probabilities has one column of sums per class beside the others, in the same pass; no
+row is multiplied. The small table is then turned so that every class has lines of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.frames import as_column, check_columns, fault, schema_of
+from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.faults import fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from polarsfair._typing import IntoGroup
+
+
+def group_parts(rows: pl.LazyFrame, group: IntoGroup | None) -> dict[str, pl.Expr]:
+    """Split a group into flat parts: one, or one per attribute of an intersection."""
+    if group is None:
+        return {}
+    if isinstance(group, (str, pl.Expr)):
+        column = as_column(group, "group")
+        check_columns(rows, {"group": [column]})
+        dtype = schema_of(rows, {"group": column})["group"]
+        if isinstance(dtype, pl.Struct):
+            return {part.name: column.struct.field(part.name) for part in dtype.fields}
+        return {"group": column}
+    if isinstance(group, Mapping):
+        msg = (
+            "`group` as a mapping from classes to probabilities is for metrics of decisions,"
+            " classes and clusters: for this table give a column, such as"
+            " `group=fairness.most_likely({...})`"
+        )
+        raise TypeError(msg)
+    if not isinstance(group, Sequence):
+        msg = f"`group` takes a column, an expression or a list of them, got {group!r}"
+        raise TypeError(msg)
+    columns = [as_column(part, "group") for part in group]
+    if not columns:
+        msg = '`group` is empty: name at least one column, such as `group=["sex", "race"]`'
+        raise ValueError(msg)
+    check_columns(rows, {"group": columns})
+    return _by_name(columns)
+
+
+def _by_name(parts: Sequence[pl.Expr]) -> dict[str, pl.Expr]:
+    names = [part.meta.output_name() for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            msg = f'two parts of `group` are called {name!r}: rename one with `.alias("...")`'
+            raise ValueError(msg)
+    return dict(zip(names, parts, strict=True))
+
+
+def gather_group(table: pl.LazyFrame, parts: Sequence[str]) -> pl.LazyFrame:
+    """Turn the flat parts of a group into one column; a null part makes it unknown."""
+    if not parts:
+        return table
+    if len(parts) == 1 and parts[0] == "|group":
+        return table.rename({"|group": "group"})
+    known = pl.all_horizontal(pl.col(part).is_not_null() for part in parts)
+    struct = pl.struct(pl.col(part).alias(part[1:]) for part in parts)
+    return table.with_columns(group=pl.when(known).then(struct))
+
 
 TOLERANCE = 1e-6
 """How far the probabilities of one row may add up from one; Float32 columns stay well within."""
 
+
 UNSURE = "|unsure"
 """Counts the rows whose probabilities are none."""
+
 
 _FLAT, _SQUARE = ("n", "rows"), ("w2",)
 

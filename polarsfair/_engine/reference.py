@@ -2,6 +2,7 @@
 
 That a reference is among the groups is asked of the whole table, once for every metric: lines that
 a view leaves out, such as those without a label, make it undefined, not unknown.
+
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.frames import fault
+from polarsfair._engine.faults import fault
 
 if TYPE_CHECKING:
-    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.metric import Metric
 
 GROUP = "group"
 
@@ -31,6 +32,8 @@ class Everyone(enum.Enum):
 
 
 OVERALL = Everyone.OVERALL
+
+
 REST = Everyone.REST
 
 

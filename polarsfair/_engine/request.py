@@ -1,13 +1,36 @@
-"""Which table serves a request: sisters that stand in, the tally that all share, its options."""
+"""What a call asks for: variants, the table that serves all metrics, options, and checks.
+
+These checks need only the arguments and the schema. They raise before any data is read.
+"""
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from polarsfair._engine.metric import Metric, Sister, leaves
+from polarsfair._engine.tally import Tally, check_distinct
 
-    from polarsfair._engine.evaluate import Metric, Sister, Tally
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def _as_list(metrics: object) -> list[Metric]:
+    listed: list[Any] = [metrics]
+    if isinstance(metrics, Iterable) and not isinstance(metrics, str):
+        listed = list(metrics)
+    if not listed:
+        msg = "`metrics` is empty: name at least one, such as `[fairness.stat_parity]`"
+        raise ValueError(msg)
+    for metric in listed:
+        if not isinstance(metric, Metric):
+            msg = (
+                f"`metrics` takes metric objects, got {metric!r}: write"
+                " `fairness.stat_parity`, not its name or its value"
+            )
+            raise TypeError(msg)
+    return listed
 
 
 def standing_in(metric: Metric, given: Mapping[str, Any]) -> Metric:
@@ -78,6 +101,56 @@ def tally_options(
     return asked
 
 
-def leaves(metrics: Sequence[Metric]) -> list[Metric]:
-    """List the metrics that are compared, and those that compare nothing."""
-    return [leaf for m in metrics for leaf in (leaves(m.bases) if m.bases else [m])]
+def check_roles(
+    metrics: Sequence[Metric], given: Mapping[str, Any], frames: Collection[str]
+) -> None:
+    """Raise for the first role that a metric needs and the caller did not give.
+
+    `frames` are the roles that are no columns but frames.
+    """
+    for metric in metrics:
+        for role in metric.roles:
+            if role not in given:
+                example = "<frame>" if role in frames else '"<column>"'
+                msg = f"`{metric.name}` needs the role `{role}`: add `{role}={example}`"
+                raise TypeError(msg)
+
+
+def check_class(ref: Any, group: object) -> None:
+    """Raise for a reference that is none of the classes of a group given as probabilities."""
+    if not isinstance(group, Mapping) or ref is None or isinstance(ref, enum.Enum):
+        return
+    if ref not in list(group):
+        msg = f"`ref={ref!r}` is not among the classes of `group`, which are: {list(group)}"
+        raise ValueError(msg)
+
+
+def check_names(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
+    """Raise where two columns of the result would have one name, or rows different keys."""
+    names = [metric.name for metric in metrics]
+    keys = {metric.result_keys() for metric in metrics}
+    check_distinct([*names, *slices, *max(keys, key=len)])
+    if len(keys) > 1:
+        msg = f"these metrics give frames with different keys {sorted(keys)}: ask one kind a call"
+        raise ValueError(msg)
+
+
+def check_table(metrics: Sequence[Metric], schema: pl.Schema) -> None:
+    """Raise when a stored table cannot serve the metrics."""
+    columns = schema.names()
+    for metric in metrics:
+        if not metric.tally.mergeable:
+            msg = f"`{metric.name}` needs a second pass over the rows: use `evaluate` on them"
+            raise ValueError(msg)
+        missing = metric.tally.lacks(columns, metric.cells_read)
+        if missing:
+            msg = (
+                f"`{metric.name}` reads a table of `{metric.tally.name}`, and this one has no"
+                f" column {', '.join(map(repr, missing))} (it has {list(columns)}): make it with"
+                f" `{metric.tally.name}(frame, {'=..., '.join(metric.roles)}=...)`"
+            )
+            raise ValueError(msg)
+        size = metric.tally.size
+        if not schema[size].is_numeric():
+            msg = f"{size!r} of a table of `{metric.tally.name}` is a number; here {schema[size]}"
+            raise TypeError(msg)

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally, define
-from polarsfair._engine.frames import as_column, check_columns, schema_of
+from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.tally import Tally
 from polarsfair.clustering._external.contingency import within
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._engine.metric import Metric
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = ["edge_modularity", "edge_normalized_cut", "edges"]
 

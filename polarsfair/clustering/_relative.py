@@ -6,16 +6,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.checks import check_distinct
-from polarsfair._engine.evaluate import Metric, define, evaluate
-from polarsfair._engine.frames import (
-    as_column,
-    as_lazy,
-    check_columns,
-    collect,
-    columns_of,
-    is_lazy,
-)
+from polarsfair._engine.columns import as_column, check_columns, columns_of
+from polarsfair._engine.evaluate import evaluate
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.tally import check_distinct
 from polarsfair.clustering._external.contingency import contingency
 from polarsfair.clustering._external.pair_counts import adjusted_rand
 from polarsfair.clustering._internal.centroids import calinski_harabasz, moments
@@ -27,7 +22,7 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoFrame, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFrame, IntoSlices
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["choose_k", "gap", "stability"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from polarsfair._engine.evaluate import Metric
+from polarsfair._engine.metric import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoGroup, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoGroup, IntoSlices
 
     IntoFeatures: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
 

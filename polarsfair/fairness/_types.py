@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from polarsfair._engine.evaluate import Metric
+from polarsfair._engine.metric import Metric
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoGroup, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoGroup, IntoSlices
 
 
 class FairnessMetric(Metric):

@@ -27,7 +27,7 @@ from polarsfair.fairness._mitigation.apply import Unknown, transformed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import EagerFrame, IntoColumn, IntoFrame, IntoGroup
     from polarsfair.fairness._scores.bins import Bins
 
 Cost: TypeAlias = "Sequence[Sequence[float]]"

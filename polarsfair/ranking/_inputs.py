@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._engine.frames import as_column, as_lazy, check_anywhere, check_columns, schema_of
-from polarsfair._engine.rows import Column, gather_group, group_parts, row_key
+from polarsfair._engine.columns import (
+    Column,
+    as_column,
+    check_anywhere,
+    check_columns,
+    row_key,
+    schema_of,
+)
+from polarsfair._engine.frames import as_lazy
+from polarsfair._engine.groups import gather_group, group_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
 
 RECS, ACTUAL, USERS = "recs", "actual", "users"
 _LONG = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)

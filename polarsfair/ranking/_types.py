@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from polarsfair._engine.evaluate import Metric, keywords_of
+from polarsfair._engine.metric import Metric
+from polarsfair._engine.tally import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFrame, IntoGroup, IntoSlices
 
 
 _OF_FORMULAS = frozenset({"convention", "discount", "p", "gain", "max_grade"})

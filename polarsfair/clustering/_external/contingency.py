@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
-from polarsfair._engine.frames import fault
+from polarsfair._engine.faults import fault
 from polarsfair._engine.reference import comparable, equals
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._engine.metric import Metric
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = ["contingency"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.evaluate import define
+from polarsfair._engine.metric import define
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.by_chance import expected_information, summed_up
 from polarsfair.clustering._external.contingency import (
@@ -30,7 +30,7 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.metric import Metric
 
 __all__ = [
     "adjusted_mutual_information",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import define
+from polarsfair._engine.metric import define
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.by_chance import matched, summed_up
 from polarsfair.clustering._external.contingency import (
@@ -24,7 +24,7 @@ from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.metric import Metric
 
 __all__ = ["f_measure", "f_measure_by_cluster", "maximum_matching", "purity", "purity_by_cluster"]
 

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.checks import check_distinct
-from polarsfair._engine.evaluate import define, inner_names
-from polarsfair._engine.frames import as_lazy, collect, columns_of, is_lazy
+from polarsfair._engine.columns import columns_of
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.metric import define
+from polarsfair._engine.slices import inner_names
+from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.contingency import check_noise, contingency, pairs
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoSlices
 
 __all__ = [
     "adjusted_rand",

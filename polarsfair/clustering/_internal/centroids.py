@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Sister, Tally, define
+from polarsfair._engine.metric import Metric, Sister, define
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.distance_sums import overall_mean
 from polarsfair.clustering._internal.points import (
@@ -30,7 +31,7 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid", "moments"]

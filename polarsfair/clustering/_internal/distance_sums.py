@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.frames import fault
-from polarsfair._engine.rows import ONE, stopping
+from polarsfair._engine.faults import fault, stopping
+from polarsfair._engine.rows import ONE
 from polarsfair.clustering._external.contingency import within
 from polarsfair.clustering._internal.points import (
     CLUSTER,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Sister, define
+from polarsfair._engine.metric import Metric, Sister, define
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.all_pairs import PAIRED
 from polarsfair.clustering._internal.centroids import moments

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.frames import as_column, check_columns, fault, schema_of
-from polarsfair._engine.rows import (
-    ONE,
-    bad_weight_fault,
-    gather_group,
-    group_parts,
+from polarsfair._engine.columns import (
+    as_column,
+    check_columns,
     resolve_columns,
     row_key,
-    stopping,
+    schema_of,
     weight_columns,
 )
+from polarsfair._engine.faults import bad_weight_fault, fault, stopping
+from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.rows import ONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
     from polarsfair.clustering._types import IntoFeatures
 
 FEATURE = "x|"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
+from polarsfair._engine.tally import Tally
 from polarsfair.clustering._internal.points import (
     FEATURE,
     MEAN,
@@ -21,7 +21,7 @@ from polarsfair.clustering._internal.points import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn
+    from polarsfair._typing import IntoColumn
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["radii"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally, define
+from polarsfair._engine.metric import define
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.all_pairs import guarded, per_slice
 from polarsfair.clustering._internal.c_index import order_sums
@@ -21,7 +22,7 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polarsfair._engine.frames import IntoColumn
+    from polarsfair._typing import IntoColumn
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["c_index", "dunn", "extremes", "order"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
+from polarsfair._engine.tally import Tally
 from polarsfair.clustering._internal.distance_sums import beside, overall_mean
 from polarsfair.clustering._internal.lines import counted_frequencies
 from polarsfair.clustering._internal.points import (
@@ -24,7 +24,7 @@ from polarsfair.clustering._internal.points import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn
+    from polarsfair._typing import IntoColumn
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["scatter"]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.distance_sums import (
     ROW,
@@ -29,7 +30,7 @@ from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["silhouette", "silhouette_by_cluster", "silhouettes"]

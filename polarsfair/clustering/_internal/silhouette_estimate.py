@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
-from polarsfair._engine.checks import check_distinct
-from polarsfair._engine.frames import as_lazy, collect, columns_of, is_lazy
+from polarsfair._engine.columns import columns_of
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.contingency import aggregated
 from polarsfair.clustering._internal.distance_sums import ROW, beside, few_enough
@@ -36,7 +37,7 @@ from polarsfair.clustering._internal.points import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoSlices
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["silhouette_estimate"]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
-from polarsfair._engine.frames import as_lazy, collect, columns_of, is_lazy
+from polarsfair._engine.columns import columns_of
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair.clustering._internal.all_pairs import guarded, pair_values, per_slice
 from polarsfair.clustering._internal.distance_sums import ROW
 from polarsfair.clustering._internal.lines import (
@@ -19,7 +20,7 @@ from polarsfair.clustering._internal.points import Points, features_of, moments_
 from polarsfair.clustering._internal.silhouette import linear_silhouettes
 
 if TYPE_CHECKING:
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoSlices
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["silhouette_samples"]

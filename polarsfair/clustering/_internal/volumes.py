@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
+from polarsfair._engine.tally import Tally
 from polarsfair.clustering._internal.lines import (
     QUADRATIC,
     check_metric,
@@ -20,7 +20,7 @@ from polarsfair.clustering._internal.silhouette import silhouettes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn
+    from polarsfair._typing import IntoColumn
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["volumes"]

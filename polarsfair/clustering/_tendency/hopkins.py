@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
-from polarsfair._engine.frames import as_column, as_lazy, check_columns, collect, is_lazy
+from polarsfair._engine.columns import as_column, check_columns
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair.clustering._internal.points import FEATURE, content_hash, features_of
 from polarsfair.clustering._tendency.uniformity import HIGH, LOW, box_of, points_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoFrame
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFrame
     from polarsfair.clustering._internal.all_pairs import Floats
     from polarsfair.clustering._types import IntoFeatures
 

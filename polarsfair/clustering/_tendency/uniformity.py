@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.frames import as_lazy, collect, fault, is_lazy
+from polarsfair._engine.faults import fault
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair.clustering._internal.all_pairs import LIMIT, blocks
 from polarsfair.clustering._internal.points import FEATURE, check_seed, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polarsfair._engine.frames import ArrowStream, IntoFrame
+    from polarsfair._typing import ArrowStream, IntoFrame
     from polarsfair.clustering._internal.all_pairs import Floats
     from polarsfair.clustering._types import IntoFeatures
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._engine.compare import difference, named, ratio
-from polarsfair._engine.evaluate import Metric, define
-from polarsfair._engine.group_pairs import joined
-from polarsfair._engine.rows import group_sum
+from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.slices import group_sum, joined
 from polarsfair._formula import quotient
 from polarsfair.fairness._classes.distances import classes
 from polarsfair.fairness._types import FairnessFrame

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Tally, define
-from polarsfair._engine.frames import as_column, check_columns, schema_of
-from polarsfair._engine.group_pairs import joined, kept_alive
+from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import REST, Everyone, check_ref, mark_reference
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.slices import joined, kept_alive
+from polarsfair._engine.tally import Tally
 from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [
     "classes",

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import compare
-from polarsfair._engine.evaluate import Tally, define
-from polarsfair._engine.frames import as_column, check_columns
-from polarsfair._engine.group_pairs import PAIR, kept_alive, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, largest_of, pair_sides
+from polarsfair._engine.metric import define
 from polarsfair._engine.reference import check_ref
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.slices import kept_alive
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import farthest, quotient
 from polarsfair.fairness._classes.distances import classes
 from polarsfair.fairness._types import FairnessMetric
@@ -21,8 +23,8 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._engine.metric import Metric
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [
     "class_imbalance",

@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
+from polarsfair._engine.columns import resolve_columns, row_key, weight_columns
 from polarsfair._engine.compare import named, ratio
-from polarsfair._engine.evaluate import Tally, define
-from polarsfair._engine.frames import as_lazy, fault, is_lazy
-from polarsfair._engine.rows import (
-    WEIGHTED_SUMS,
-    gather_group,
-    group_parts,
-    group_sum,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-    weight_fault,
-)
+from polarsfair._engine.faults import fault, stopping, weight_fault
+from polarsfair._engine.frames import as_lazy, is_lazy
+from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.metric import define
+from polarsfair._engine.rows import WEIGHTED_SUMS
+from polarsfair._engine.slices import group_sum
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.points import FEATURE, features_of
 from polarsfair.fairness._types import FairnessMetric
@@ -28,7 +23,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["nearest", "social_fairness_ratio"]

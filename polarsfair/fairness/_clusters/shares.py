@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.checks import check_distinct
-from polarsfair._engine.evaluate import Tally, define, inner_names
-from polarsfair._engine.frames import as_lazy, collect, columns_of, is_lazy
+from polarsfair._engine.columns import columns_of
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.metric import define
 from polarsfair._engine.reference import OVERALL, Everyone, check_ref, mark_reference
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.slices import inner_names
+from polarsfair._engine.tally import Tally, check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.information import cluster_sizes, in_base, size_entropy
 from polarsfair.fairness._types import FairnessMetric
@@ -20,8 +22,8 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
-    from polarsfair._engine.frames import ArrowStream, IntoColumn, IntoGroup, IntoSlices
+    from polarsfair._engine.metric import Metric
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoGroup, IntoSlices
 
 __all__ = [
     "cluster_balance",

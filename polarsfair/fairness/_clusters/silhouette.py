@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._engine.compare import difference, named
-from polarsfair._engine.evaluate import Tally, define
+from polarsfair._engine.metric import define
+from polarsfair._engine.tally import Tally
 from polarsfair.clustering._internal.silhouette import (
     mean_silhouette,
     silhouette_sums,
@@ -18,7 +19,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
     from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["silhouette_difference", "silhouettes"]

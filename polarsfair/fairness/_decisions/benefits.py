@@ -8,29 +8,27 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.compare import named
-from polarsfair._engine.evaluate import Metric, Sister, Tally, define
-from polarsfair._engine.frames import fault
-from polarsfair._engine.rows import (
-    WEIGHTED_SUMS,
+from polarsfair._engine.columns import (
     Column,
     binary_key,
     binary_message,
-    gather_group,
-    group_parts,
-    group_sum,
     resolve_columns,
     row_key,
-    stopping,
     weight_columns,
-    weight_fault,
 )
+from polarsfair._engine.compare import named
+from polarsfair._engine.faults import fault, stopping, weight_fault
+from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.metric import Metric, Sister, define
+from polarsfair._engine.rows import WEIGHTED_SUMS
+from polarsfair._engine.slices import group_sum
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._decisions.rates import check_boolean, decisions
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [
     "benefits",

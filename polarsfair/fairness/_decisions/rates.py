@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [
     "accuracy",

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import polars as pl
 
-from polarsfair._engine.checks import slice_names
-from polarsfair._engine.evaluate import Tally, define
-from polarsfair._engine.frames import as_lazy, collect, columns_of, fault, is_lazy
-from polarsfair._engine.rows import resolve_columns, row_key
+from polarsfair._engine.columns import columns_of, resolve_columns, row_key
+from polarsfair._engine.faults import fault
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.metric import define
+from polarsfair._engine.tally import Tally, slice_names
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.points import FEATURE, features_of
 from polarsfair.fairness._types import FairnessMetric
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from polarsfair._engine.frames import EagerFrame, IntoColumn, IntoFrame, IntoSlices
+    from polarsfair._typing import EagerFrame, IntoColumn, IntoFrame, IntoSlices
     from polarsfair.clustering._types import IntoFeatures
 
     Floats: TypeAlias = NDArray[np.float64]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.frames import as_column, as_lazy, check_columns, collect, is_lazy
+from polarsfair._engine.columns import as_column, check_columns
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.groups import class_names
 from polarsfair._engine.rows import count_cells
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from polarsfair._engine.frames import EagerFrame, IntoColumn, IntoFrame
+    from polarsfair._typing import EagerFrame, IntoColumn, IntoFrame
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

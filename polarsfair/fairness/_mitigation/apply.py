@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.frames import FAULT, as_column, check_columns, schema_of, without_nan
-from polarsfair._engine.rows import Column, binary_key, binary_message, group_parts, row_key
+from polarsfair._engine.columns import (
+    Column,
+    as_column,
+    binary_key,
+    binary_message,
+    check_columns,
+    row_key,
+    schema_of,
+    without_nan,
+)
+from polarsfair._engine.frames import FAULT
+from polarsfair._engine.groups import group_parts
 from polarsfair.fairness._mitigation.draws import draws, sides
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.frames import as_column, check_columns, schema_of
+from polarsfair._engine.columns import as_column, check_columns, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import define
-from polarsfair._engine.group_pairs import PAIR, joined, kept_alive, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, largest_of, pair_sides
+from polarsfair._engine.metric import define
 from polarsfair._engine.reference import Everyone, check_ref
+from polarsfair._engine.slices import joined, kept_alive
 from polarsfair._formula import quotient
 from polarsfair.fairness._outcomes.moments import outcome_bins, thresholds
 from polarsfair.fairness._scores.bins import without_overlap
@@ -18,7 +19,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.metric import Metric
 
 __all__ = ["max_statistical_parity", "no_disparate_impact_level", "statistical_parity_auc"]
 

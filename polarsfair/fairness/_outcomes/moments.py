@@ -6,22 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polarsfair._engine.columns import Column, resolve_columns, row_key, weight_columns
 from polarsfair._engine.compare import per_group, per_pair
-from polarsfair._engine.evaluate import Tally
-from polarsfair._engine.group_pairs import joined, running
+from polarsfair._engine.faults import stopping, weight_fault
+from polarsfair._engine.groups import gather_group, group_parts
 from polarsfair._engine.reference import check_ref
-from polarsfair._engine.rows import (
-    ONE,
-    WEIGHTED_SUMS,
-    Column,
-    gather_group,
-    group_parts,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-    weight_fault,
-)
+from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
+from polarsfair._engine.slices import joined, running
+from polarsfair._engine.tally import Tally
 from polarsfair.fairness._scores.bins import (
     BIN,
     Bins,
@@ -36,8 +28,8 @@ from polarsfair.fairness._scores.bins import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.evaluate import Metric
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._engine.metric import Metric
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = ["outcome_bins", "outcomes"]
 

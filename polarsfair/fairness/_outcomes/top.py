@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import compare, difference, group_max, named, ratio
-from polarsfair._engine.evaluate import Sister, define
+from polarsfair._engine.metric import Sister, define
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._outcomes.moments import (
     about_mean,

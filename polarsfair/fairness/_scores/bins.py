@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.frames import fault, without_nan
+from polarsfair._engine.columns import without_nan
+from polarsfair._engine.faults import fault
 
 if TYPE_CHECKING:
-    from polarsfair._engine.rows import Column
+    from polarsfair._engine.columns import Column
 
 Bins: TypeAlias = int | Sequence[float] | None
 """A number of equal bins over 0 to 1, the edges themselves, or None for distinct values."""

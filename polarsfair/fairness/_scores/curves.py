@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overloa
 
 import polars as pl
 
-from polarsfair._engine.checks import check_names, slice_names
-from polarsfair._engine.evaluate import Metric, completed, inner_names, merge, read, tabulate
-from polarsfair._engine.frames import as_lazy, collect, columns_of, fault, is_lazy
-from polarsfair._engine.group_pairs import joined, running
+from polarsfair._engine.columns import columns_of
+from polarsfair._engine.evaluate import completed, tabulate
+from polarsfair._engine.faults import fault
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.metric import Metric
+from polarsfair._engine.read import read
+from polarsfair._engine.request import check_names
+from polarsfair._engine.slices import inner_names, joined, running
+from polarsfair._engine.tally import merge, slice_names
 from polarsfair._formula import quotient
 from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._scores.bins import numbers_of, without_overlap
@@ -20,7 +25,7 @@ from polarsfair.fairness._scores.quality import calibrated, label_weights, ranks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polarsfair._engine.frames import EagerFrame, IntoColumn, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair._typing import EagerFrame, IntoColumn, IntoFrame, IntoGroup, IntoSlices
     from polarsfair.fairness._scores.bins import Bins
 
 __all__ = ["calibration", "precision_recall", "roc", "thresholds"]

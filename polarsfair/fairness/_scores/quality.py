@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Tally, define
-from polarsfair._engine.frames import fault
-from polarsfair._engine.group_pairs import running
-from polarsfair._engine.rows import (
-    ONE,
-    WEIGHTED_SUMS,
-    Column,
-    binary_fault,
-    binary_key,
-    gather_group,
-    group_parts,
-    group_sum,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-    weight_fault,
-)
+from polarsfair._engine.columns import Column, binary_key, resolve_columns, row_key, weight_columns
+from polarsfair._engine.faults import binary_fault, fault, stopping, weight_fault
+from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
+from polarsfair._engine.slices import group_sum, running
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._scores.bins import (
     BIN,
@@ -43,7 +32,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [
     "auc",

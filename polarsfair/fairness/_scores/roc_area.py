@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import compare
-from polarsfair._engine.evaluate import define
-from polarsfair._engine.group_pairs import PAIR, kept_alive, largest_of, pair_sides, running
+from polarsfair._engine.group_pairs import PAIR, largest_of, pair_sides
+from polarsfair._engine.metric import define
 from polarsfair._engine.reference import check_ref
+from polarsfair._engine.slices import kept_alive, running
 from polarsfair.fairness._scores.quality import ScoreMetric, auc_error, label_weights, ranks, scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.evaluate import Metric
+    from polarsfair._engine.metric import Metric
 
 __all__ = ["abroca", "abroca_error"]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Sister, define, keywords_of
-from polarsfair._engine.frames import fault
+from polarsfair._engine.faults import fault
+from polarsfair._engine.metric import Metric, Sister, define
+from polarsfair._engine.tally import keywords_of
 from polarsfair._formula import quotient
 from polarsfair.ranking._lists.conventions import CHOICES, setting
 from polarsfair.ranking._lists.gains import gains, settings_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
+from polarsfair._engine.tally import Tally
 from polarsfair.ranking._lists.conventions import CHOICES, discounting, setting
 from polarsfair.ranking._lists.masks import AT, check_order, depths, list_inputs, one_of
 from polarsfair.ranking._lists.ranks import Plan, Repeats, Ties, ranked_hits, relevant_pairs
@@ -20,7 +20,7 @@ from polarsfair.ranking._lists.users import histogram, truth, units
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._inputs import Inputs
 
 __all__ = ["gains"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
+from polarsfair._engine.tally import Tally
 from polarsfair.ranking._inputs import resolve
 from polarsfair.ranking._lists.ranks import (
     Plan,
@@ -22,7 +22,7 @@ from polarsfair.ranking._lists.users import histogram, units
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._inputs import Inputs
 
 __all__ = ["lists"]

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.checks import check_distinct, check_keywords, check_names
-from polarsfair._engine.evaluate import ROLES, Metric, prepare, read_sorted
-from polarsfair._engine.frames import (
-    as_column,
-    as_lazy,
-    check_anywhere,
-    collect,
-    columns_of,
-    is_lazy,
-)
+from polarsfair._engine.columns import as_column, check_anywhere, columns_of
+from polarsfair._engine.evaluate import prepare
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.metric import Metric
+from polarsfair._engine.read import read_sorted
+from polarsfair._engine.request import check_names
+from polarsfair._engine.tally import ROLES, check_distinct, check_keywords
 from polarsfair.ranking._inputs import caller_name, resolve
 from polarsfair.ranking._lists.conventions import CHOICES, CONVENTIONS
 from polarsfair.ranking._lists.gains import gains
@@ -25,7 +22,7 @@ from polarsfair.ranking._lists.users import histogram, units
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoSlices
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoSlices
 
 __all__ = ["compare_conventions", "per_user", "support"]
 

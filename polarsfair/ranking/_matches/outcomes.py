@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import named, ratio
-from polarsfair._engine.evaluate import Metric, define
+from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import check_ref
 from polarsfair._formula import quotient
 from polarsfair.ranking._matches.pairs import SUMS, match_scores, matches

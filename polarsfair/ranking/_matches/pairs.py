@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
-from polarsfair._engine.frames import fault
-from polarsfair._engine.rows import group_sum, stopping
+from polarsfair._engine.faults import fault, stopping
+from polarsfair._engine.slices import group_sum
+from polarsfair._engine.tally import Tally
 from polarsfair.ranking._inputs import ONE, resolve
 from polarsfair.ranking._lists.masks import check_order, depths, one_of
 from polarsfair.ranking._lists.users import FAULTS
@@ -23,7 +23,7 @@ from polarsfair.ranking._shown.recs import with_users
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._inputs import Inputs
     from polarsfair.ranking._lists.ranks import Repeats, Ties
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import named
-from polarsfair._engine.evaluate import Metric, define
+from polarsfair._engine.metric import Metric, define
 from polarsfair._formula import quotient
 from polarsfair.ranking._shown.exposure import SUMS, exposure
 from polarsfair.ranking._shown.recs import lines_at, listed

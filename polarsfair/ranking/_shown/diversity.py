@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Metric, Tally, define
-from polarsfair._engine.frames import schema_of
-from polarsfair._engine.rows import group_sum, stopping
+from polarsfair._engine.columns import schema_of
+from polarsfair._engine.faults import stopping
+from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.slices import group_sum
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._lists.masks import depths, one_of
 from polarsfair.ranking._shown.recs import (
@@ -33,7 +35,7 @@ from polarsfair.ranking._shown.types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._lists.ranks import Repeats
 
 __all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]

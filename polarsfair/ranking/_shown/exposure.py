@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.evaluate import Tally
-from polarsfair._engine.frames import schema_of
-from polarsfair._engine.rows import group_sum, stopping
+from polarsfair._engine.columns import schema_of
+from polarsfair._engine.faults import stopping
+from polarsfair._engine.slices import group_sum
+from polarsfair._engine.tally import Tally
 from polarsfair.ranking._lists.masks import depths
 from polarsfair.ranking._shown.recs import (
     Shown,
@@ -24,7 +25,7 @@ from polarsfair.ranking._shown.recs import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
 
 __all__ = ["exposure"]
 

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
+from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import difference, named, ratio
-from polarsfair._engine.evaluate import Metric, Tally, define
-from polarsfair._engine.frames import as_column, as_lazy, check_columns, fault
+from polarsfair._engine.faults import fault, stopping
+from polarsfair._engine.frames import as_lazy
+from polarsfair._engine.groups import gather_group
+from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import comparable
-from polarsfair._engine.rows import gather_group, group_sum, stopping
+from polarsfair._engine.slices import group_sum
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._inputs import ONE, group_columns
 from polarsfair.ranking._lists.conventions import CHOICES, discounting
@@ -21,7 +25,7 @@ from polarsfair.ranking._shown.recs import Shown, bad_items, item_frame, listed,
 from polarsfair.ranking._shown.types import ShownMetric
 
 if TYPE_CHECKING:
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
 
 __all__ = ["awrf", "exposure_parity", "exposure_ratio", "group_exposure", "ndkl"]
 

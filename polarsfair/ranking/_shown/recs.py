@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.frames import as_column, as_lazy, check_columns, fault, schema_of
-from polarsfair._engine.rows import group_sum, stopping
+from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.faults import fault, stopping
+from polarsfair._engine.frames import as_lazy
+from polarsfair._engine.slices import group_sum
 from polarsfair.ranking._inputs import RECS, caller_name, keyed, repeated_key, resolve, same_dtype
 from polarsfair.ranking._lists.masks import lines_of
 from polarsfair.ranking._lists.ranks import without_repeats
@@ -21,7 +23,7 @@ from polarsfair.ranking._lists.users import FAULTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._inputs import Inputs
     from polarsfair.ranking._lists.ranks import Repeats
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import difference, named
-from polarsfair._engine.evaluate import Metric, Tally, define
+from polarsfair._engine.faults import stopping
+from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import OVERALL, REST, check_ref, mark_reference
-from polarsfair._engine.rows import group_sum, stopping
+from polarsfair._engine.slices import group_sum
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._inputs import ONE
 from polarsfair.ranking._shown.exposure import exposure
@@ -20,7 +22,7 @@ from polarsfair.ranking._shown.types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polarsfair._engine.frames import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
 
 __all__ = ["exposure_kl", "exposure_total_variation", "mad", "shown_scores"]
 

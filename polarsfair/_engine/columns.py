@@ -1,0 +1,193 @@
+"""A role resolved against its frame: a key, a number, 0 or 1, a weight; and the errors."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+from polars.exceptions import ColumnNotFoundError, PolarsError
+
+from polarsfair._engine.frames import as_lazy
+
+if TYPE_CHECKING:
+    from polarsfair._typing import IntoColumn, IntoFrame
+
+
+def columns_of(into: object, role: str = "by") -> list[pl.Expr]:
+    """Give names and expressions, one or many, as a list of expressions."""
+    if into is None:
+        return []
+    parts = list(into) if isinstance(into, Sequence) and not isinstance(into, str) else [into]
+    return [as_column(part, role) for part in parts]
+
+
+def as_column(into: object, role: str) -> pl.Expr:
+    """Give a column name or expression as an expression."""
+    if isinstance(into, str):
+        return pl.col(into)
+    if isinstance(into, pl.Expr):
+        _check_single(into, role)
+        return into
+    got = f"got {type(into).__name__}: {_told(into, role)}"
+    msg = f"`{role}` takes a column name or a `pl.Expr`, {got}"
+    raise TypeError(msg)
+
+
+def _told(into: object, role: str) -> str:
+    """Say what to do with values that were given for a column, and show anything else."""
+    if isinstance(into, (Sequence, pl.Series)) or hasattr(into, "__array__"):
+        return (
+            f'values belong into the frame, `frame.with_columns(pl.Series("{role}", ...))`,'
+            f' and a comparison is written `{role}=pl.col("...") > 0.5`'
+        )
+    return repr(into)
+
+
+def _check_single(expression: pl.Expr, role: str) -> None:
+    if expression.meta.has_multiple_outputs():
+        try:
+            expression.meta.output_name()
+        except PolarsError:
+            msg = f"`{role}` is given {expression}, which is several columns: name them one by one"
+            raise TypeError(msg) from None
+
+
+def check_columns(frame: pl.LazyFrame, wanted: Mapping[str, Iterable[pl.Expr]]) -> None:
+    """Raise for the first expression that reads a column which `frame` does not have.
+
+    `wanted` maps the keyword that the caller typed to the expressions given for it.
+    """
+    have = frame.collect_schema().names()
+    for keyword, expressions in wanted.items():
+        for expression in expressions:
+            for name in expression.meta.root_names():
+                if name not in have:
+                    raise ColumnNotFoundError(_not_found(keyword, name, have))
+
+
+def check_anywhere(frames: Iterable[IntoFrame], wanted: Mapping[str, object]) -> None:
+    """Raise for a role that reads a column which none of the frames has."""
+    names = [name for frame in frames for name in as_lazy(frame).collect_schema().names()]
+    all_of_them = pl.LazyFrame(schema=dict.fromkeys(names, pl.Null))
+    check_columns(all_of_them, {role: columns_of(into, role) for role, into in wanted.items()})
+
+
+def _not_found(keyword: str, name: str, have: list[str]) -> str:
+    close = difflib.get_close_matches(name, have, n=1)
+    hint = f"did you mean `{keyword}={close[0]!r}`?" if close else f"the columns are {have}"
+    return f"`{keyword}` names the column {name!r}, which the frame does not have: {hint}"
+
+
+def schema_of(frame: pl.LazyFrame, expressions: Mapping[str, pl.Expr]) -> pl.Schema:
+    """Give the dtypes that named expressions have over `frame`."""
+    try:
+        return frame.select(**expressions).collect_schema()
+    except PolarsError as error:
+        names = [name.lstrip("|") for name in expressions]
+        msg = f"the columns {names} cannot be computed from the frame: {error}"
+        raise type(error)(msg) from None
+
+
+def without_nan(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Count NaN as null: Polars alone would keep two groups."""
+    return column.fill_nan(None) if dtype.is_float() else column
+
+
+@dataclass(frozen=True)
+class Column:
+    """One role of the caller, resolved against the frame."""
+
+    role: str
+    expression: pl.Expr
+    dtype: pl.DataType
+
+    @property
+    def text(self) -> str:
+        """How the caller may have written it; a longer expression is not repeated."""
+        meta = self.expression.meta
+        return f'pl.col("{meta.output_name()}")' if meta.is_column() else "(...)"
+
+
+def resolve_columns(
+    rows: pl.LazyFrame, by: Sequence[pl.Expr], roles: Mapping[str, IntoColumn | None]
+) -> dict[str, Column]:
+    """Resolve slices and column roles against the frame; roles not given are left out."""
+    wanted = {role: as_column(into, role) for role, into in roles.items() if into is not None}
+    check_columns(rows, {"by": by, **{role: [column] for role, column in wanted.items()}})
+    named = {column.meta.output_name(): column for column in by} | wanted
+    schema = schema_of(rows, named)
+    return {name: Column(name, column, schema[name]) for name, column in named.items()}
+
+
+def row_key(column: Column) -> pl.Expr:
+    """Give a column as a key of the `group_by`: plain, and without NaN."""
+    listed = isinstance(column.dtype, pl.List) and not column.dtype.inner.is_nested()
+    if (
+        column.dtype.is_nested() and not (listed and column.role == "pred")
+    ) or column.dtype == pl.Object:
+        msg = (
+            f"`{column.role.lstrip('|')}` is {column.dtype}, which cannot be a key:"
+            " give a plain column or expression"
+        )
+        raise TypeError(msg)
+    if isinstance(column.dtype, pl.List) and column.dtype.inner.is_float():
+        return column.expression.list.eval(pl.element().fill_nan(None))
+    return without_nan(column.expression, column.dtype)
+
+
+def binary_key(column: Column) -> pl.Expr:
+    """Give a 0/1 column as a cheap key: Booleans and integers as they are, floats mapped."""
+    dtype, expression = column.dtype, column.expression
+    if dtype in (pl.Boolean, pl.Null):
+        return expression.cast(pl.Boolean)
+    if dtype.is_integer():
+        return expression
+    if not dtype.is_numeric():
+        raise TypeError(_not_binary(column))
+    number = expression.cast(pl.Float64).fill_nan(None)
+    # A plain cast to Boolean would turn 2 and 0.5 into True.
+    code = pl.when(number == 0).then(0).when(number == 1).then(1).when(number.is_not_null()).then(2)
+    return code.cast(pl.Int8)
+
+
+def _not_binary(column: Column) -> str:
+    name = column.expression.meta.output_name()
+    text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
+    write = f'pl.col("{name}") == "yes"' if text else f'pl.col("{name}").is_not_null()'
+    return (
+        f"`{column.role}` is {column.dtype}, which cannot be read as 0 or 1: write what counts as"
+        f" positive as an expression, such as `{column.role}={write}`"
+    )
+
+
+def binary_message(column: Column) -> str:
+    """Say that a 0/1 column holds something else, and what to write."""
+    name = column.expression.meta.output_name()
+    # Classes such as 1 and 2 are told by name; only scores have a threshold.
+    positive = "== 1" if column.dtype.is_integer() else "> 0.5"
+    return (
+        f"`{column.role}` holds a value other than 0 and 1: write what counts as positive as an"
+        f' expression, such as `{column.role}=pl.col("{name}") {positive}`'
+    )
+
+
+def weight_columns(column: Column) -> dict[str, pl.Expr]:
+    """Give the weight, its square and whether it is bad. Integers stay integers."""
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+        msg = (
+            f"`weight` is {column.dtype}, not a number: give a numeric column or cast it,"
+            f" `weight={column.text}.cast(pl.Float64)`"
+        )
+        raise TypeError(msg)
+    whole = column.dtype.is_integer() or column.dtype == pl.Boolean
+    # An integer beyond 64 bits becomes null, which is bad as well.
+    weight = column.expression.cast(pl.Int64 if whole else pl.Float64, strict=False)
+    good = (weight >= 0) if whole else (weight >= 0) & weight.is_finite()
+    # The square of a weight that is cut here passes 64 bits, for which `weight_fault` stops; sums
+    # of such squares stay within 128 bits, whose wrapping could hide it.
+    cut = weight.clip(upper_bound=2**32).cast(pl.Int128) if whole else weight
+    square = cut * cut
+    return {"w": weight, "w2": square, "bad": (~good).fill_null(value=True).cast(pl.Int64)}
