@@ -32,8 +32,8 @@ few = settings(
 def metric_sets() -> dict[str, list[pf.Metric]]:
     """Group the metrics that can be asked in one call: same table, same keys."""
     sets: dict[str, list[pf.Metric]] = {}
-    sisters = (s.metric for metric in pf.metrics() for s in metric.sisters)
-    for metric in [*pf.metrics(), *sisters]:
+    variants = (s.metric for metric in pf.metrics() for s in metric.variants)
+    for metric in [*pf.metrics(), *variants]:
         name = "-".join([metric.tally.name, *metric.result_keys()])
         known = [one.name for one in sets.setdefault(name, [])]
         if metric.name not in known:

@@ -119,7 +119,7 @@ LEAVING: dict[str, tuple[str, dict[str, Any] | None]] = {
 }
 """Metrics whose row side leaves the streaming engine: why, and with which call it does not."""
 
-SISTERS = [sister.metric for metric in pf.metrics() for sister in metric.sisters]
+VARIANTS = [variant.metric for metric in pf.metrics() for variant in metric.variants]
 
 
 def asked(
@@ -137,13 +137,13 @@ def asked(
 
 
 @pytest.mark.parametrize(
-    "metric", [*pf.metrics(), *SISTERS], ids=lambda m: f"{m.name}-{m.tally.name}"
+    "metric", [*pf.metrics(), *VARIANTS], ids=lambda m: f"{m.name}-{m.tally.name}"
 )
 def test_every_metric_stays_on_the_streaming_engine(metric: pf.Metric, tmp_path: Path) -> None:
     exception = LEAVING.get(f"{metric.family}.{metric.name}")
     for by in (None, "d"):
         left = in_memory_below_group_by(asked(metric, tmp_path, by))
-        if metric in SISTERS or exception is None:
+        if metric in VARIANTS or exception is None:
             assert left == []
             continue
         reason, otherwise = exception
@@ -232,7 +232,7 @@ def refusing(frame: pl.DataFrame) -> pl.LazyFrame:
 
 
 @pytest.mark.parametrize(
-    "metric", [*pf.metrics(), *SISTERS], ids=lambda m: f"{m.name}-{m.tally.name}"
+    "metric", [*pf.metrics(), *VARIANTS], ids=lambda m: f"{m.name}-{m.tally.name}"
 )
 def test_lazy_calls_execute_nothing(metric: pf.Metric) -> None:
     sample = SAMPLES[metric.tally.name]

@@ -35,7 +35,7 @@ def test_merging_two_tables_of_four_billion_rows_a_cell() -> None:
 def test_merged_counts_stay_64_bit() -> None:
     stacked = pl.concat([table(), table()])
     assert stacked.schema["n"] == pl.Int64
-    summed = stacked.group_by("group", "pred", "label").agg(fairness.decisions.merging(["n"])["n"])
+    summed = stacked.group_by("group", "pred", "label").agg(fairness.decisions.sums_of(["n"])["n"])
     assert summed["n"].max() == 6 * HUGE
     assert summed.schema["n"] == pl.Int64
 

@@ -205,7 +205,7 @@ def tally(text: str) -> pf.Tally:
 def keys(table: pl.LazyFrame, made_by: pf.Tally) -> list[str]:
     """List the slices and cells of a table: the order to show it in."""
     names = table.collect_schema().names()
-    return [name for name in names if name not in made_by.merging(names)]
+    return [name for name in names if name not in made_by.sums_of(names)]
 
 
 def keywords(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.compare import REFERENCE, check_rate, with_reference
+from polarsfair._engine.compare import check_rate
 from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.frames import collect, is_lazy
-from polarsfair._engine.read import read
+from polarsfair._engine.group_pairs import REFERENCE, other_of
+from polarsfair._engine.read import read, with_reference
 from polarsfair._engine.reference import (
     GROUP,
     Everyone,
@@ -19,7 +20,7 @@ from polarsfair._engine.reference import (
     stop_unless_found,
 )
 from polarsfair._engine.request import check_class
-from polarsfair._engine.slices import inner_names
+from polarsfair._engine.slices import hidden, hidden_slices
 from polarsfair._formula import clean, quotient
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def by_group(
     check_class(ref, group)
     request = prepare(frame, metrics, by, {**keywords, "group": group}, grouped=True)
     _check(request.metrics, request.slices)
-    inner = inner_names(request.slices)
+    inner = hidden_slices(request.slices)
     table, slices = request.table.rename(inner), list(inner.values())
     keys = [*slices, *request.metrics[0].result_keys()]
     schema = table.collect_schema()
@@ -143,7 +144,7 @@ def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
 def _sizes(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
     """Count the rows that each rate could use: those whose columns it reads are known."""
     return table.group_by(keys).agg(
-        pl.col(metric.tally.size).filter(metric.usable).sum().alias(f"{metric.name}|n")
+        pl.col(metric.tally.size).filter(metric.usable).sum().alias(hidden("n", metric.name))
         for metric in metrics
     )
 
@@ -159,15 +160,15 @@ def _long(
     if ref is None:
         other = pl.lit(None, dtype=pl.Float64)
     elif isinstance(ref, Everyone):
-        other = pl.col(metric.name + REFERENCE)
+        other = pl.col(other_of(metric.name))
     else:
         # Beside the reference itself stands null; it is no farther from itself than 0.
-        other = pl.coalesce(metric.name + REFERENCE, pl.when(REFERENCE).then(value))
+        other = pl.coalesce(other_of(metric.name), pl.when(REFERENCE).then(value))
     compared = pl.when(known)
     return lines.select(
         *keys,
         pl.lit(metric.name).alias("metric"),
-        pl.col(f"{metric.name}|n").alias("n"),
+        pl.col(hidden("n", metric.name)).alias("n"),
         value.alias("value"),
         compared.then(_as_column(ref, dtype)).alias("ref"),
         compared.then(clean(value - other)).alias("difference"),

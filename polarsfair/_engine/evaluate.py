@@ -15,26 +15,26 @@ from polarsfair._engine.columns import check_anywhere, check_columns, columns_of
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read_sorted
-from polarsfair._engine.reference import stop_unless_found
+from polarsfair._engine.reference import check_ref, stop_unless_found
 from polarsfair._engine.request import (
-    _as_list,
     all_options,
     check_class,
     check_names,
     check_roles,
     check_table,
-    fitting,
+    listed_metrics,
     on_one_table,
     shared_tally,
-    standing_in,
     tally_options,
+    variant_for,
+    variant_on,
 )
 from polarsfair._engine.tally import (
     FRAME_ROLES,
     ROLES,
     Tally,
-    _given,
     check_keywords,
+    given_roles,
     merge,
     slice_names,
     stack,
@@ -146,8 +146,8 @@ def prepare(
     grouped: bool = False,
 ) -> Request:
     """Check a request and count its rows, lazily; `grouped` where all is asked by group."""
-    given = _given(keywords)
-    chosen = on_one_table([standing_in(metric, given) for metric in _as_list(metrics)], given)
+    given = given_roles(keywords)
+    chosen = on_one_table([variant_for(metric, given) for metric in listed_metrics(metrics)], given)
     tally = shared_tally(chosen)
     names = set(all_options(chosen))
     check_keywords(given, names, tally.roles, "these metrics", ignored=ROLES)
@@ -156,7 +156,8 @@ def prepare(
     for metric in resolved:
         check_class(metric.options.get("ref"), given.get("group"))
     asked = {"group"} if grouped else {role for metric in resolved for role in metric.roles}
-    unread = {role: given[role] for role in tally.splits if role in given and role not in asked}
+    split = tally.group_splits and "group" in given and "group" not in asked
+    unread = {"group": given["group"]} if split else {}
     if unread:
         check_anywhere([frame, *(given[role] for role in FRAME_ROLES if role in given)], unread)
     given = {name: value for name, value in given.items() if name not in unread}
@@ -231,7 +232,7 @@ def measure(
     parts = [as_lazy(part) for part in tables]
     stacked = stack(parts)
     schema = stacked.collect_schema()
-    chosen = [fitting(metric, schema.names(), options) for metric in _as_list(metrics)]
+    chosen = [variant_on(metric, schema.names(), options) for metric in listed_metrics(metrics)]
     for part in parts:
         check_table(chosen, part.collect_schema())
     tally = shared_tally(chosen)
@@ -266,9 +267,10 @@ def completed(table: pl.LazyFrame, tally: Tally, metrics: Sequence[Metric]) -> p
     """Fill in what a table may lack and check what the metrics' options say of it."""
     schema = table.collect_schema()
     for metric in [part for asked in metrics for part in (asked, *asked.bases)]:
+        check_ref(metric, schema)
         if metric.check is not None:
             metric.check(metric, schema)
     for kind in dict.fromkeys([tally, *(metric.tally for metric in metrics)]):
-        table = kind.complete(table)
+        table = kind.with_defaults(table)
     references = {repr(ref): ref for ref in (metric.options.get("ref") for metric in metrics)}
     return functools.reduce(stop_unless_found, references.values(), table)

@@ -1,61 +1,192 @@
-"""Pairs of groups for what a rate cannot say: two distributions or curves set side by side."""
+"""Two groups side by side: own and other, for a reference, all pairs, everyone or the rest.
+
+Rows of unknown group are on neither side. A group alone in its slice has nothing to be compared
+with, not even with everyone.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.reference import OVERALL, Everyone, mark_reference
-from polarsfair._engine.slices import joined
+from polarsfair._engine.reference import GROUP, OVERALL, Everyone, mark_reference
+from polarsfair._engine.slices import hidden, joined, over
+from polarsfair._formula import clean, farthest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-PAIR = ("one", "other")
-"""The columns that tell pairs apart: numbers of groups, -1 for everyone (else)."""
+PAIR = (hidden("own"), hidden("other"))
+"""The columns that identify a pair: numbers of groups, -1 for everyone or the rest."""
+
+SIDE = hidden("side")
+"""0 in the lines of a pair's own group, 1 in those of the other."""
+
+REFERENCE = hidden("is reference")
+_OWN, _OTHER = (pl.col(name) for name in PAIR)
+_OTHER_GROUP = hidden("other group")
+
+
+def other_of(name: str) -> str:
+    """Name the column that holds the other side's value of the column `name`."""
+    return hidden("other", name)
+
+
+def enough(groups: pl.Expr) -> pl.Expr:
+    """Return whether two groups at least have a value: one alone is compared with nothing."""
+    return groups > 1
+
+
+def largest_of(value: pl.Expr, own_known: pl.Expr, ref: Any) -> pl.Expr:
+    """Return the largest value of any pair; against everyone, two groups must have one."""
+    largest = value.max()
+    if isinstance(ref, Everyone):
+        return pl.when(enough(own_known.sum())).then(largest)
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How the values of two groups become one number: the formula of a metric with bases.
+
+    Attributes
+    ----------
+    pair
+        ``(*own values, *other values) -> pl.Expr``: one group compared with another.
+    over_pairs
+        ``(*values) -> pl.Expr``: the largest magnitude over all pairs of groups, in closed form;
+        None if there is no such form, and every pair is then a line.
+    magnitude
+        What "largest" means.
+    """
+
+    pair: Callable[..., pl.Expr]
+    over_pairs: Callable[..., pl.Expr] | None = None
+    magnitude: Callable[[pl.Expr], pl.Expr] = pl.Expr.abs
+
+    def __call__(self, number: int, /, *own: str, ref: Any = None) -> pl.Expr:
+        """Return the aggregation over the lines of one slice; `own` are the columns compared."""
+        known = [pl.col(name) for name in known_columns(number, own)]
+        several = enough(known[0].count())
+        if ref is None and self.over_pairs is not None:
+            return pl.when(several).then(self.over_pairs(*known))
+        value, size = pl.col(hidden("value", number)), pl.col(hidden("size", number))
+        return size.max() if ref is None else pl.when(several).then(farthest(value, size))
+
+    def known_values(self, number: int, own: Sequence[str]) -> list[pl.Expr]:
+        """Return the own values in the groups that have all of them, if there are several."""
+        known = pl.all_horizontal(pl.col(name).is_not_null() for name in own)
+        new = known_columns(number, own) if len(own) > 1 else []
+        return [
+            pl.when(known).then(pl.col(name)).alias(alias)
+            for name, alias in zip(own, new, strict=False)
+        ]
+
+    def statistic(self, number: int, own: Sequence[str]) -> pl.Expr:
+        """Return the statistic of every line, as a column: the formula reads it several times."""
+        values = [pl.col(name) for name in known_columns(number, own)]
+        others = [pl.col(other_of(name)) for name in own]
+        return clean(self.pair(*values, *others)).alias(hidden("value", number))
+
+    def size(self, number: int) -> pl.Expr:
+        """Return the magnitude of the statistic, as a column."""
+        return self.magnitude(pl.col(hidden("value", number))).alias(hidden("size", number))
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """The smallest or largest value of any group: compares it with nothing."""
+
+    pick: Callable[[pl.Expr], pl.Expr]
+
+    def __call__(self, number: int, own: str, /) -> pl.Expr:
+        """Return the aggregation over the lines of one slice."""
+        del number
+        return self.pick(pl.col(own))
+
+
+def known_columns(number: int, own: Sequence[str]) -> list[str]:
+    """Name the columns of `Comparison.known_values`; a single value needs no other name."""
+    return list(own) if len(own) == 1 else [hidden("known", number, name) for name in own]
+
+
+# --- the values of two groups in one line -------------------------------------------------------
+
+
+def beside_group(
+    lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str], ref: Any
+) -> pl.LazyFrame:
+    """Add the reference's values to the line of every other group."""
+    marked = mark_reference(lines, ref, REFERENCE)
+    values = [pl.col(c).filter(REFERENCE).first().alias(other_of(c)) for c in columns]
+    if not keys:
+        beside = marked.with_columns(values)
+    else:
+        found = marked.group_by(keys).agg(values)
+        beside = marked.join(found, on=list(keys), how="left", nulls_equal=True)
+    return beside.with_columns(
+        pl.when(~pl.col(REFERENCE)).then(other_of(c)).alias(other_of(c)) for c in columns
+    )
+
+
+def every_pair(lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str]) -> pl.LazyFrame:
+    """Make a line of every ordered pair of groups, with the values of both."""
+    names = {GROUP: _OTHER_GROUP, **{name: other_of(name) for name in columns}}
+    pairs = joined(lines, lines.rename(names), keys, how="left")
+    # A group is not compared with itself, but its line keeps the slice in the result, as null.
+    two = pl.col(GROUP) != pl.col(_OTHER_GROUP)
+    return pairs.with_columns(
+        pl.when(two).then(pl.col(other_of(name))).alias(other_of(name)) for name in columns
+    )
+
+
+def of_the_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Return, for every group, the lines of all others under its own name."""
+    groups = table.select(*keys, GROUP).unique()
+    others = table.rename({GROUP: _OTHER_GROUP})
+    paired = joined(groups, others, keys, how="left")
+    return paired.filter(pl.col(GROUP) != pl.col(_OTHER_GROUP)).drop(_OTHER_GROUP)
+
+
+# --- the lines of two groups, for what a single value cannot express ----------------------------
 
 
 def pair_sides(
     lines: pl.LazyFrame, keys: Sequence[str], ref: Any, *, ordered: bool = False
 ) -> pl.LazyFrame:
-    """Give every pair of groups the lines of both: `side` 0 is the group's own, 1 the other's.
+    """Return for every pair of groups the lines of both: `SIDE` 0 is its own, 1 the other's.
 
-    Without a reference all pairs (`ordered`: in both directions), else every other group beside
-    the reference. Lines of unknown group are on no side.
+    Without a reference all pairs (`ordered`: in both directions), else every other group with
+    the reference.
     """
-    known = lines.filter(pl.col("group").is_not_null())
-    groups = known.select(*keys, "group").unique()
+    known = lines.filter(pl.col(GROUP).is_not_null())
     number = pl.int_range(pl.len())
-    groups = groups.with_columns(one=number.over(list(keys)) if keys else number).cache()
-    own = joined(known, groups, [*keys, "group"]).drop("group")
-    other = own.rename({"one": "other"})
+    groups = known.select(*keys, GROUP).unique()
+    groups = groups.with_columns(over(number, keys).alias(PAIR[0])).cache()
+    own = joined(known, groups, [*keys, GROUP]).drop(GROUP)
+    other = own.rename({PAIR[0]: PAIR[1]})
     if isinstance(ref, Everyone):
-        beside = joined(groups.select(*keys, "one"), other, keys)
-        beside = beside if ref is OVERALL else beside.filter(pl.col("one") != pl.col("other"))
-        everyone = pl.lit(-1, pl.Int64).alias("other")
+        several = groups.filter(enough(over(pl.len(), keys))).select(*keys, PAIR[0])
+        beside = joined(several, other, keys)
+        beside = beside if ref is OVERALL else beside.filter(_OWN != _OTHER)
+        everyone = pl.lit(-1, pl.Int64).alias(PAIR[1])
+        own = joined(own, several, [*keys, PAIR[0]])
         sides = [own.with_columns(everyone), beside.with_columns(everyone)]
     else:
         pairs = _pairs(groups, keys, ref, ordered=ordered)
-        sides = [joined(pairs, own, [*keys, "one"]), joined(pairs, other, [*keys, "other"])]
+        sides = [joined(pairs, own, [*keys, PAIR[0]]), joined(pairs, other, [*keys, PAIR[1]])]
     names = lines.collect_schema().names()
-    kept = [*keys, *PAIR, *(n for n in names if n not in (*keys, "group"))]
-    return pl.concat(side.select(*kept, side=pl.lit(i)) for i, side in enumerate(sides))
+    kept = [*keys, *PAIR, *(n for n in names if n not in (*keys, GROUP))]
+    return pl.concat(side.select(*kept, pl.lit(i).alias(SIDE)) for i, side in enumerate(sides))
 
 
 def _pairs(groups: pl.LazyFrame, keys: Sequence[str], ref: Any, *, ordered: bool) -> pl.LazyFrame:
     if ref is None:
-        beside = joined(
-            groups.select(*keys, "one"), groups.select(*keys, pl.col("one").alias("other")), keys
-        )
-        one, other = pl.col("one"), pl.col("other")
-        return beside.filter(one != other if ordered else one < other)
-    marked = mark_reference(groups, ref, "is_ref")
-    others = marked.filter("is_ref").select(*keys, pl.col("one").alias("other"))
-    return joined(marked.filter(~pl.col("is_ref")).select(*keys, "one"), others, keys)
-
-
-def largest_of(value: pl.Expr, own_known: pl.Expr, ref: Any) -> pl.Expr:
-    """Give the largest value of any pair; against everyone, at least two groups must have one."""
-    largest = value.max()
-    return pl.when(own_known.sum() > 1).then(largest) if isinstance(ref, Everyone) else largest
+        others = groups.select(*keys, _OWN.alias(PAIR[1]))
+        beside = joined(groups.select(*keys, PAIR[0]), others, keys)
+        return beside.filter(_OWN != _OTHER if ordered else _OWN < _OTHER)
+    marked = mark_reference(groups, ref, REFERENCE)
+    others = marked.filter(REFERENCE).select(*keys, _OWN.alias(PAIR[1]))
+    return joined(marked.filter(~pl.col(REFERENCE)).select(*keys, PAIR[0]), others, keys)

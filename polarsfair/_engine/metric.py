@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import polars as pl
 
-from polarsfair._engine.tally import Tally, _with_frames, by_reference, check_keywords, keywords_of
+from polarsfair._engine.tally import Tally, by_reference, check_keywords, keywords_of, with_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,34 +16,47 @@ if TYPE_CHECKING:
     from polarsfair._typing import Better, Kind
 
 AnyMetric = TypeVar("AnyMetric", bound="Metric")
+Origin: TypeAlias = "tuple[Callable[..., Any], tuple[Any, ...]]"
+"""A function and its arguments that find a metric, or make it again: how it is unpickled."""
 
 
-def as_they_are(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
+def as_they_are(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View the lines of the table as they are."""
-    del keys, members
+    del keys
     return table
 
 
-class Sister(NamedTuple):
-    """Which metric stands in when the caller gives another role or option.
+class Variant(NamedTuple):
+    """A metric's form over another table, for other roles or options of the caller.
 
-    `given` names the role or option, or says of all that was given whether it asks for the sister.
-    `needs` are the options without which the sister would answer another question.
+    Attributes
+    ----------
+    when
+        Whether the roles and options of a call need the variant.
+    metric
+        The variant.
+    equals
+        The options with which the variant answers the same question as the metric itself.
     """
 
-    given: str | Callable[[Mapping[str, Any]], bool]
-    without: str | None
+    when: Callable[[Mapping[str, Any]], bool]
     metric: Metric
-    needs: Mapping[str, Any] = {}
+    equals: Mapping[str, Any] = {}
 
     def answers(self, metric: Metric, options: Mapping[str, Any]) -> bool:
-        """Say whether the sister may take the place of `metric`, asked with these options."""
+        """Return whether the variant may replace `metric`, called with these options."""
         fixed = {**options, **metric.fixed()}
         first = leaves([metric])[0]
-        asked = {name: fixed.get(name, first.option(name)) for name in self.needs}
-        return asked == dict(self.needs)
+        asked = {name: fixed.get(name, first.option(name)) for name in self.equals}
+        return asked == dict(self.equals)
+
+
+class LineFormula(Protocol):
+    """A formula that first adds columns to the lines of its view, such as what needs a join."""
+
+    def with_values(self, lines: pl.LazyFrame, options: Mapping[str, Any]) -> pl.LazyFrame:
+        """Add the columns that the aggregation reads."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +80,15 @@ class Metric:
         The best value; what it can never leave; which direction is better; the band that
         practice accepts; what it speaks of.
     view
-        ``(table, keys, members, *, options) -> lines``, the lazy step before the formula.
+        ``(table, keys, *, options) -> lines``, the lazy step before the formula.
     keys
         Key columns that the result has beside the slices, such as ``class``.
-    many
-        Options that may be lists and then become a key column, such as ``k``.
     options
         The options that `bind` has fixed.
     bases
         For a comparison: the metrics that it compares.
-    sisters
-        Metrics that stand in for this one when another role or option is given.
+    variants
+        Forms of this metric over other tables, for other roles or options.
     check
         ``(metric, schema of the table) -> None``: raises when its options do not fit the table.
     """
@@ -92,13 +104,12 @@ class Metric:
     kind: Kind = "quality"
     view: Callable[..., pl.LazyFrame] = as_they_are
     keys: tuple[str, ...] = ()
-    many: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     bases: tuple[Metric, ...] = ()
-    sisters: tuple[Sister, ...] = ()
+    variants: tuple[Variant, ...] = ()
     check: Callable[[Metric, pl.Schema], None] | None = None
     doc: str | None = field(default=None, repr=False)
-    origin: tuple[Callable[..., object], tuple[Any, ...]] | None = field(default=None, repr=False)
+    origin: Origin | None = field(default=None, repr=False)
 
     answer: ClassVar[Callable[[Metric, Any, dict[str, Any]], Any]]
     """Evaluates one metric; `evaluate`, which is built on this module, puts it here."""
@@ -115,56 +126,57 @@ class Metric:
         if self.origin is None:
             msg = f"`{self.name}` was made outside a module and cannot be pickled by reference"
             raise TypeError(msg)
-        return self.origin
+        return _rebuilt, (self.origin, self.name, dict(self.options))
 
     @property
     def family(self) -> str:
         """The family whose table the metric reads."""
         return self.tally.name.partition(".")[0]
 
-    @property
+    @functools.cached_property
     def option_names(self) -> tuple[str, ...]:
         """Every option that the metric takes, those of its tally and bases included."""
-        names = dict.fromkeys(keywords_of(self.formula))
-        names |= dict.fromkeys(keywords_of(self.view))
+        names = dict.fromkeys([*keywords_of(self.formula), *keywords_of(self.view)])
         for base in self.bases:
             names |= dict.fromkeys(base.option_names)
         if not self.bases:
             names |= dict.fromkeys(self.tally.option_names)
-        for sister in self.sisters:
-            names |= dict.fromkeys(sister.metric.option_names)
-        return tuple(names)
+        own = {name for one in (*self.bases, self) for name in keywords_of(one.formula)}
+        unread = {*self.tally.passed_on} - own
+        for variant in self.variants:
+            names |= dict.fromkeys(variant.metric.option_names)
+        return tuple(name for name in names if name not in unread)
 
     @property
     def cells_read(self) -> list[str]:
         """The cells of the table that the metric's roles fill."""
-        return [cell for cell in self.tally.cells if cell in self.roles]
+        known = [self.tally.known[role] for role in self.roles if role in self.tally.known]
+        names = {*self.roles, *(name for cell in known for name in cell.meta.root_names())}
+        return [cell for cell in self.tally.cells if cell in names]
 
     @property
     def usable(self) -> pl.Expr:
-        """Say whether the rows of a line have all that the metric reads."""
-        known = (pl.col(cell).is_not_null() for cell in self.cells_read)
-        return pl.all_horizontal(pl.lit(value=True), *known)
+        """Whether the rows of a line have all that the metric reads."""
+        cells = {cell: pl.col(cell).is_not_null() for cell in self.tally.cells}
+        known = {**cells, **self.tally.known}
+        return pl.all_horizontal(pl.lit(value=True), *(known[r] for r in self.roles if r in known))
 
     def bind(self, **options: Any) -> Self:
         """Fix options in a new metric of the same type; what is bound wins over the call."""
         check_keywords(options, self.option_names, (), f"bound values of `{self.name}`")
-        origin = (_bound, (self, options))
         return replace(
             self,
             options={**self.options, **options},
             bases=tuple(base.bind(**_taken(base, options)) for base in self.bases),
-            sisters=tuple(
-                sister._replace(metric=sister.metric.bind(**_taken(sister.metric, options)))
-                for sister in self.sisters
-            ),
-            origin=origin,
+            variants=self._each_variant(lambda one: one.bind(**_taken(one, options))),
         )
 
     def alias(self, name: str) -> Self:
         """Rename the value column in a new metric of the same type."""
-        sisters = tuple(s._replace(metric=s.metric.alias(name)) for s in self.sisters)
-        return replace(self, name=name, sisters=sisters, origin=(_aliased, (self, name)))
+        return replace(self, name=name, variants=self._each_variant(lambda one: one.alias(name)))
+
+    def _each_variant(self, change: Callable[[Metric], Metric]) -> tuple[Variant, ...]:
+        return tuple(one._replace(metric=change(one.metric)) for one in self.variants)
 
     def resolve(self, options: Mapping[str, Any]) -> Metric:
         """Bind those of the call's options that the metric, or what it compares, has not fixed."""
@@ -187,9 +199,8 @@ class Metric:
 
     def result_keys(self) -> tuple[str, ...]:
         """Give the key columns of the result beside the slices."""
-        fixed = self.fixed()
-        lists = (o for o in self.many if isinstance(fixed.get(o), (list, tuple, range)))
-        return (*self.keys, *lists)
+        listed = isinstance(self.fixed().get("k"), (list, tuple, range))
+        return (*self.keys, *["k"] * listed)
 
     def __call__(self, *frames: Any, **keywords: Any) -> Any:
         """Evaluate this one metric: a float, or a frame where there are slices or keys.
@@ -199,7 +210,7 @@ class Metric:
         if not frames:
             msg = f"`{self.name}` needs a frame: `df.pipe({self.name}, ...)`"
             raise TypeError(msg)
-        return type(self).answer(self, frames[0], _with_frames(self.tally, frames[1:], keywords))
+        return type(self).answer(self, frames[0], with_frames(self.tally, frames[1:], keywords))
 
 
 def define(
@@ -215,14 +226,26 @@ def define(
             kind=kind,
             roles=tuple(roles),
             doc=formula.__doc__,
-            origin=(by_reference, (formula.__module__, formula.__name__)),
+            origin=home_of(formula),
             **facts,
         )
 
     return made
 
 
-def _taken_by(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
+def home_of(function: Callable[..., object]) -> Origin:
+    """Return how a metric called like `function` is found again: a public one by its family.
+
+    The name of a family and of a metric are public, so that no move of a module breaks a pickle.
+    """
+    module, name = function.__module__, function.__name__
+    if module.startswith("polarsfair.") and not name.startswith("_"):
+        module = ".".join(module.split(".")[:2])
+    return by_reference, (module, name)
+
+
+def taken_by(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
+    """Return those of the metric's options that `function` takes."""
     return {k: metric.options[k] for k in keywords_of(function) if k in metric.options}
 
 
@@ -230,12 +253,13 @@ def _taken(metric: Metric, options: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in options.items() if k in metric.option_names}
 
 
-def _bound(metric: Metric, options: Mapping[str, Any]) -> Metric:
-    return metric.bind(**options)
-
-
-def _aliased(metric: Metric, name: str) -> Metric:
-    return metric.alias(name)
+def _rebuilt(origin: Origin, name: str, options: Mapping[str, Any]) -> Metric:
+    """Unpickle a metric: find it, or make it again, then bind and rename it."""
+    make, args = origin
+    metric: Metric = make(*args)
+    if options != metric.options:
+        metric = metric.bind(**options)
+    return metric if metric.name == name else metric.alias(name)
 
 
 def leaves(metrics: Sequence[Metric]) -> list[Metric]:

@@ -1,15 +1,26 @@
-"""From a table to values: view, then formula, then one frame for all metrics."""
+"""From a table to values: view, then formula, then one frame for all metrics.
+
+A metric with bases is a comparison: its bases are read for every group, the groups are set side
+by side (`group_pairs`), and its formula makes one number of their values.
+"""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._engine.metric import Metric, _taken_by
-from polarsfair._engine.slices import inner_names
+from polarsfair._engine.group_pairs import (
+    Comparison,
+    beside_group,
+    every_pair,
+    of_the_rest,
+    other_of,
+)
+from polarsfair._engine.metric import Metric, taken_by
+from polarsfair._engine.reference import GROUP, OVERALL, Everyone
+from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +28,7 @@ if TYPE_CHECKING:
 
 def read(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
     """Evaluate metrics whose options are resolved: a line per key, a column per metric."""
-    parts = [
-        _aggregate(_lines(table, members, keys), members, [*keys, *members[0].result_keys()])
-        for members in map(_numbered, _sharing_a_view(metrics))
-    ]
+    parts = [_values(table, members, keys) for members in _sharing_lines(metrics)]
     all_keys = [*keys, *metrics[0].result_keys()]
     if len(parts) > 1 and not all_keys:
         return pl.concat(parts, how="horizontal")
@@ -36,7 +44,7 @@ def read_sorted(
     table: pl.LazyFrame, metrics: Sequence[Metric], slices: Sequence[str]
 ) -> pl.LazyFrame:
     """Evaluate, in the order of the call: slices, keys, then a column per metric, sorted."""
-    inner = inner_names(slices)
+    inner = hidden_slices(slices)
     keys = [*inner.values(), *metrics[0].result_keys()]
     result = read(table.rename(inner) if inner else table, metrics, list(inner.values()))
     result = result.select(*keys, *(metric.name for metric in metrics))
@@ -44,56 +52,112 @@ def read_sorted(
     return result.rename({name: shown for shown, name in inner.items()}) if inner else result
 
 
-def _lines(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
-    view = members[0].view
-    return view(table, keys, members, **_taken_by(view, members[0]))
-
-
-def _aggregate(lines: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
-    values = {
-        # A comparison's formula reads the columns of its bases; other metrics have none.
-        m.name: m.formula(*(base.name for base in m.bases), **_taken_by(m.formula, m)).cast(
-            pl.Float64
-        )
-        for m in members
-    }
-    found = lines.group_by(keys).agg(**values) if keys else lines.select(**values)
-    # Negative zero, such as an entropy's, would make a quotient by it infinite on the wrong side.
-    return found.with_columns(
-        pl.when(pl.col(name) == 0).then(0.0).otherwise(name).alias(name) for name in values
-    )
-
-
-def _sharing_a_view(metrics: Sequence[Metric]) -> list[list[Metric]]:
+def _sharing_lines(metrics: Sequence[Metric]) -> list[list[Metric]]:
     """Put metrics together that read the same lines, so that the lines are made once."""
-    shared: dict[tuple[object, str], list[Metric]] = {}
+    shared: dict[tuple[object, str, str], list[Metric]] = {}
     for metric in metrics:
-        same = (metric.view, repr(_taken_by(metric.view, metric)))
+        same = (metric.view, repr(taken_by(metric.view, metric)), _sides(metric))
         shared.setdefault(same, []).append(metric)
     return list(shared.values())
 
 
-def _numbered(members: Sequence[Metric]) -> list[Metric]:
-    """Number what is compared, and how: the columns of a view are named by these numbers.
+def _sides(metric: Metric) -> str:
+    """Name what the lines of a comparison are; empty for any other metric."""
+    if not metric.bases:
+        return ""
+    ref, formula = metric.options.get("ref"), metric.formula
+    if ref is not None and isinstance(formula, Comparison):
+        return f"groups beside {ref!r}"
+    in_pairs = isinstance(formula, Comparison) and formula.over_pairs is None
+    return "pairs" if in_pairs else "groups"
 
-    Numbers are the same in every process, so that two runs make the same plan.
-    """
-    bases: dict[tuple[object, str, str], str] = {}
-    formulas: dict[object, int] = {}
+
+def _values(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+    """Evaluate metrics that read the same lines."""
+    first = members[0]
+    lines = first.view(table, keys, **taken_by(first.view, first))
+    if first.bases:
+        return _compared(lines, members, keys)
     for member in members:
-        formulas.setdefault(member.formula, len(formulas))
-        for base in member.bases:
-            same = (base.formula, base.name, repr(dict(base.options)))
-            bases.setdefault(same, f"{base.name}|{len(bases)}")
+        if hasattr(member.formula, "with_values"):
+            lines = member.formula.with_values(lines, taken_by(member.formula, member))
+    formulas = {m.name: m.formula(**taken_by(m.formula, m)) for m in members}
+    return _aggregate(lines, formulas, [*keys, *first.result_keys()])
 
-    def numbered(member: Metric) -> Metric:
-        if not member.bases:
-            return member
-        named = tuple(
-            base.alias(bases[base.formula, base.name, repr(dict(base.options))])
-            for base in member.bases
-        )
-        formula = functools.partial(member.formula, formulas[member.formula])
-        return replace(member, bases=named, formula=formula)
 
-    return [numbered(member) for member in members]
+def _aggregate(
+    lines: pl.LazyFrame, formulas: dict[str, pl.Expr], keys: Sequence[str]
+) -> pl.LazyFrame:
+    values = {name: formula.cast(pl.Float64) for name, formula in formulas.items()}
+    # Negative zero, such as an entropy's, would make a quotient by it infinite on the wrong side.
+    return aggregated(lines, keys, values).with_columns(
+        pl.when(pl.col(name) == 0).then(0.0).otherwise(name).alias(name) for name in values
+    )
+
+
+def _compared(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+    """Evaluate comparisons: the values of every group, the other side's beside them, one number."""
+    columns, bases = _numbered_bases(members)
+    lines = _own_values(table, bases, keys)
+    sides, ref = _sides(members[0]), members[0].options.get("ref")
+    if sides.startswith("groups beside"):
+        lines = with_reference(lines, table, bases, keys, ref)
+    elif sides == "pairs":
+        names = [base.name for base in bases]
+        lines = every_pair(lines, names, [*keys, *bases[0].result_keys()])
+    own = {m.name: tuple(columns[_identity(base)] for base in m.bases) for m in members}
+    numbers: dict[tuple[object, tuple[str, ...]], int] = {}
+    for m in members:
+        numbers.setdefault((m.formula, own[m.name]), len(numbers))
+    found = [(how, i, of) for (how, of), i in numbers.items() if isinstance(how, Comparison)]
+    lines = lines.with_columns(v for how, i, of in found for v in how.known_values(i, of))
+    if sides != "groups":
+        lines = lines.with_columns(how.statistic(i, of) for how, i, of in found)
+        lines = lines.with_columns(how.size(i) for how, i, _ in found)
+    formulas = {
+        m.name: m.formula(numbers[m.formula, own[m.name]], *own[m.name], **taken_by(m.formula, m))
+        for m in members
+    }
+    return _aggregate(lines, formulas, [*keys, *members[0].result_keys()])
+
+
+def _identity(base: Metric) -> tuple[object, str, str]:
+    return base.formula, base.name, repr(dict(base.options))
+
+
+def _numbered_bases(
+    members: Sequence[Metric],
+) -> tuple[dict[tuple[object, str, str], str], list[Metric]]:
+    """Name the distinct bases by number, which is the same in every process."""
+    bases = {_identity(base): base for member in members for base in member.bases}
+    names = {same: hidden("base", number) for number, same in enumerate(bases)}
+    return names, [base.alias(names[same]) for same, base in bases.items()]
+
+
+def _own_values(table: pl.LazyFrame, bases: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+    """Evaluate the bases for every group; the unknown group keeps its line, without values."""
+    lines = read(table, bases, [*keys, GROUP])
+    known = pl.col(GROUP).is_not_null()
+    return lines.with_columns(
+        pl.when(known).then(pl.col(base.name)).alias(base.name) for base in bases
+    )
+
+
+def with_reference(
+    lines: pl.LazyFrame,
+    table: pl.LazyFrame,
+    bases: Sequence[Metric],
+    keys: Sequence[str],
+    ref: Any,
+) -> pl.LazyFrame:
+    """Add the reference's values to every group's own; null in the reference's own line."""
+    join_on = [*keys, *bases[0].result_keys()]
+    columns = [base.name for base in bases]
+    if not isinstance(ref, Everyone):
+        return beside_group(lines, columns, join_on, ref)
+    known = table.filter(pl.col(GROUP).is_not_null())
+    renamed = {column: other_of(column) for column in columns}
+    if ref is OVERALL:
+        return joined(lines, read(known, bases, keys).rename(renamed), join_on, how="left")
+    rest = read(of_the_rest(known, keys), bases, [*keys, GROUP]).rename(renamed)
+    return joined(lines, rest, [*join_on, GROUP], how="left")

@@ -93,11 +93,11 @@ def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
 
 
 def check_counted(metric: Metric, schema: pl.Schema) -> None:
-    """Raise where a table knows no groups to compare."""
-    if GROUP not in schema:
+    """Raise if the metric's table does not hold the group."""
+    if GROUP not in schema or GROUP not in metric.tally.cells:
         msg = (
-            f"`{metric.name}` cannot be read by group, since tables of `{metric.tally.name}` are"
-            ' not counted so: ask for every group\'s value as a slice, `by="<column>"`'
+            f"`{metric.name}` cannot be split by group, because a `{metric.tally.name}` table does"
+            ' not hold the group: slice the rows instead, `by="<column>"`'
         )
         raise ValueError(msg)
 

@@ -9,14 +9,14 @@ import enum
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polarsfair._engine.metric import Metric, Sister, leaves
+from polarsfair._engine.metric import Metric, Variant, leaves
 from polarsfair._engine.tally import Tally, check_distinct
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def _as_list(metrics: object) -> list[Metric]:
+def listed_metrics(metrics: object) -> list[Metric]:
     listed: list[Any] = [metrics]
     if isinstance(metrics, Iterable) and not isinstance(metrics, str):
         listed = list(metrics)
@@ -33,48 +33,47 @@ def _as_list(metrics: object) -> list[Metric]:
     return listed
 
 
-def standing_in(metric: Metric, given: Mapping[str, Any]) -> Metric:
-    """Give the sister that the caller's roles or options ask for, else the metric itself."""
+def variant_for(metric: Metric, given: Mapping[str, Any]) -> Metric:
+    """Return the variant that the caller's roles or options need, else the metric itself."""
     options = {**given, **metric.fixed()}
-    for sister in metric.sisters:
-        asks = sister.given
-        asked = asks(options) if callable(asks) else options.get(asks) is not None
-        if asked and sister.without not in given:
-            return sister.metric
-    return metric
+    needed = (variant.metric for variant in metric.variants if variant.when(options))
+    return next(needed, metric)
 
 
 def on_one_table(metrics: list[Metric], given: Mapping[str, Any]) -> list[Metric]:
-    """Where some metrics need a sister's table, let the others read that table too."""
+    """If some metrics need a variant's table, let the others read that table too."""
     tallies = {metric.tally for metric in metrics}
     moved = [
-        next((s.metric for s in _able(metric, given) if s.metric.tally in tallies), metric)
+        next((v.metric for v in _equal(metric, given) if v.metric.tally in tallies), metric)
         for metric in metrics
     ]
     return moved if len(tallies) > 1 and len({m.tally for m in moved}) == 1 else metrics
 
 
-def _able(metric: Metric, options: Mapping[str, Any]) -> list[Sister]:
-    """List the sisters that would give the same answer."""
-    return [sister for sister in metric.sisters if sister.answers(metric, options)]
+def _equal(metric: Metric, options: Mapping[str, Any]) -> list[Variant]:
+    """List the variants that would return the same value."""
+    return [variant for variant in metric.variants if variant.answers(metric, options)]
 
 
-def fitting(metric: Metric, columns: Sequence[str], options: Mapping[str, Any]) -> Metric:
-    """Give the metric or the sister of it that the table can serve."""
-    for candidate in (metric, *(sister.metric for sister in _able(metric, options))):
+def variant_on(metric: Metric, columns: Sequence[str], options: Mapping[str, Any]) -> Metric:
+    """Return the metric, or the variant of it, that a table with these columns can serve."""
+    for candidate in (metric, *(variant.metric for variant in _equal(metric, options))):
         if not candidate.tally.lacks(columns, candidate.cells_read):
             return candidate
     return metric
 
 
 def shared_tally(metrics: Sequence[Metric]) -> Tally:
-    """Give the tally whose table all metrics can read."""
+    """Return the tally whose table all metrics can read."""
     tallies = list(dict.fromkeys(metric.tally for metric in metrics))
     for candidate in tallies:
-        if all(candidate is other or candidate in other.also for other in tallies):
+        if all(candidate is other or other in candidate.contains for other in tallies):
             return candidate
     named = {tally.name: [m.name for m in metrics if m.tally is tally] for tally in tallies}
-    msg = f"these metrics share no table, evaluate them in one call per table: {named}"
+    msg = (
+        "these metrics are computed from different tables; call `evaluate` once for each group of"
+        f" metrics: {named}"
+    )
     raise ValueError(msg)
 
 
@@ -91,7 +90,7 @@ def tally_options(
     for name in tally.option_names:
         values = [m.option(name) for m in leaves(metrics) if name in m.option_names]
         distinct = [v for i, v in enumerate(values) if v not in values[:i]]
-        if len(distinct) > 1 and name in tally.alone:
+        if len(distinct) > 1 and name in tally.single:
             msg = f"one table has one `{name}`, and these metrics ask for {distinct}: one a call"
             raise ValueError(msg)
         if distinct:

@@ -23,7 +23,7 @@ from polarsfair._engine.groups import (
     spread,
     unsure_fault,
 )
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.slices import summed
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoColumn, IntoGroup
@@ -69,14 +69,14 @@ def count_cells(
     else:
         faults += [weight_fault(weighed)] if weighed else []
         values = [name for name in sums if name != "bad"]
-        table = stopping(group_sum(named, list(keys), list(sums)), faults, values)
+        table = stopping(summed(named, list(keys), list(sums)), faults, values)
     if binary:
         table = table.with_columns(pl.col(column.role).cast(pl.Boolean) for column in given)
     kept = [column.meta.output_name() for column in by] + ["group"] * (group is not None)
     kept += [column.role for column in given]
     table = gather_group(table, list(parts)).select(*kept, *values)
     # Groups that lack different parts are all the one unknown group.
-    return group_sum(table, kept, values) if len(parts) > 1 else table
+    return summed(table, kept, values) if len(parts) > 1 else table
 
 
 def _named(rows: pl.LazyFrame, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
@@ -97,7 +97,7 @@ def _expected(
     """Count expected rows per class of a group that is known as probabilities."""
     values = [name for name in sums if name != "bad"]
     rows, parts, unsure = spread(rows, values, len(group))
-    table = group_sum(rows, keys, [*parts, unsure, *(name for name in sums if name == "bad")])
+    table = summed(rows, keys, [*parts, unsure, *(name for name in sums if name == "bad")])
     # Products with a probability are floats, which no square can overflow.
     weights = [weight_fault(replace(weighed, dtype=pl.Float64()))] if weighed else []
     table = stopping(table, [*faults, *weights, unsure_fault()], parts)

@@ -1,4 +1,4 @@
-"""Steps per slice, in which there may be no slices at all."""
+"""Steps per slice, where there may be no slices at all; and the names of hidden columns."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+_MARK = "|"
+"""Begins the names of columns that no caller can have; slices that begin with it are refused."""
 
 
-def group_sum(rows: pl.LazyFrame, keys: Sequence[str], values: Sequence[str]) -> pl.LazyFrame:
-    """Sum `values` per `keys`; without keys, one line."""
-    sums = [pl.col(value).sum() for value in values]
-    return rows.group_by(list(keys)).agg(sums) if keys else rows.select(sums)
+def hidden(*parts: object) -> str:
+    """Return the name of a column that no caller can have, such as ``hidden("base", 2)``."""
+    return _MARK + " ".join(map(str, parts))
 
 
-def inner_names(slices: Sequence[str]) -> dict[str, str]:
-    """Give slices names that no column of a view has, such as its counts ``tp`` or ``size``."""
-    return {name: f"|by {name}" for name in slices}
+def is_hidden(name: str) -> bool:
+    """Return whether a column has a name that only `hidden` makes."""
+    return name.startswith(_MARK)
+
+
+def hidden_slices(slices: Iterable[str]) -> dict[str, str]:
+    """Return hidden names of slices, so that none is called like a column of a view."""
+    return {name: hidden("by", name) for name in slices}
 
 
 def joined(
@@ -27,17 +34,34 @@ def joined(
     on: Sequence[str],
     how: Literal["inner", "left"] = "inner",
 ) -> pl.LazyFrame:
-    """Join on keys of which null is one; without keys, everything beside everything."""
+    """Join on keys, of which null is one; without keys, every line with every line."""
     if not on:
         return left.join(right, how="cross")
     return left.join(right, on=list(on), how=how, nulls_equal=True)
 
 
-def kept_alive(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Give the slices in which there is nothing to compare a line of their own."""
-    return joined(table.select(*keys).unique(), lines, keys, how="left") if keys else lines
+def over(value: pl.Expr, keys: Sequence[str]) -> pl.Expr:
+    """Compute `value` per key and repeat it on every line; without keys, over all lines."""
+    return value.over(list(keys)) if keys else value
 
 
 def running(value: pl.Expr, keys: Sequence[str], by: str, *, descending: bool = False) -> pl.Expr:
     """Compute what depends on the order of lines, per key, in the order of `by`."""
     return value.over(list(keys) or None, order_by=by, descending=descending, nulls_last=True)
+
+
+def aggregated(
+    lines: pl.LazyFrame, keys: Sequence[str], values: Mapping[str, pl.Expr]
+) -> pl.LazyFrame:
+    """Aggregate lines per key; without keys, into one line."""
+    return lines.group_by(list(keys)).agg(**values) if keys else lines.select(**values)
+
+
+def summed(lines: pl.LazyFrame, keys: Sequence[str], values: Iterable[str]) -> pl.LazyFrame:
+    """Sum the columns `values` per key; without keys, into one line."""
+    return aggregated(lines, keys, {value: pl.col(value).sum() for value in values})
+
+
+def every_slice(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Add a line for each slice of `table` that has no line, so that its value is null."""
+    return joined(table.select(*keys).unique(), lines, keys, how="left") if keys else lines

@@ -61,31 +61,31 @@ class Tally:
         Key columns of the table beside the slices.
     sums
         Value columns, each with the expression that merges lines of one cell; or a function of
-        the table's column names where the columns depend on the data.
-    optional
+        the table's column names if the columns depend on the data.
+    defaults
         Sums that a table may lack, with what they are then.
-    also
-        Other tallies whose tables this tally's metrics read as well.
-    frames
-        Roles that may be given as further positional frames.
+    contains
+        Poorer tallies, whose metrics can read this tally's tables as well.
     mergeable
-        False where values need a second pass over the rows: stored tables cannot be measured.
-    alone
+        False if values need a second pass over the rows: stored tables cannot be measured.
+    single
         Options of which one table can hold only one value, such as ``bins``.
-    splits
-        Roles that split what is counted, as a group does lists: left out unless asked for.
+    known
+        For roles that are not cells themselves: whether a line's rows have a value for them.
+    passed_on
+        Options that the table takes on behalf of those formulas that have them.
     """
 
     name: str
     count: Callable[..., pl.LazyFrame]
     cells: tuple[str, ...]
     sums: Sums | Callable[[Sequence[str]], Sums]
-    optional: Mapping[str, pl.Expr] = field(default_factory=lambda: dict(UNWEIGHTED))
-    also: tuple[Tally, ...] = ()
-    frames: tuple[str, ...] = ()
+    defaults: Sums = field(default_factory=lambda: dict(UNWEIGHTED))
+    contains: tuple[Tally, ...] = ()
     mergeable: bool = True
-    alone: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ()
+    single: tuple[str, ...] = ()
+    known: Sums = field(default_factory=dict)
+    passed_on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.count.__doc__)
@@ -117,8 +117,8 @@ class Tally:
         self, frame: IntoFrame, /, *frames: IntoFrame, by: IntoSlices | None = None, **keywords: Any
     ) -> pl.DataFrame | pl.LazyFrame:
         """Count `frame` into the table; eager in, eager out, lazy in, lazy out."""
-        keywords = _with_frames(self, frames, keywords)
-        given = _given(keywords)
+        keywords = with_frames(self, frames, keywords)
+        given = given_roles(keywords)
         check_keywords(given, self.option_names, self.roles, f"tables of `{self.name}`")
         rows, by_columns = as_lazy(frame), columns_of(by)
         slice_names(by_columns, self)
@@ -127,49 +127,61 @@ class Tally:
         )
         return table if is_lazy(frame, *given.values()) else collect(table, frame)
 
-    def merging(self, columns: Sequence[str]) -> Sums:
-        """Give the expressions that merge lines, for a table with these columns."""
-        sums = self.sums(columns) if callable(self.sums) else self.sums
-        return {name: merge for name, merge in sums.items() if name in columns}
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The roles that may be given as further positional frames."""
+        return ("actual",) if "actual" in self.roles else ()
+
+    @property
+    def group_splits(self) -> bool:
+        """Whether a group splits what is counted, as it does lists: left out unless requested."""
+        return "user" in self.roles
+
+    def sums_of(self, columns: Sequence[str]) -> Sums:
+        """Return the sums of a table with these columns, and how each of them merges."""
+        return self.sums(columns) if callable(self.sums) else self.sums
 
     def lacks(self, columns: Sequence[str], cells: Sequence[str]) -> list[str]:
-        """List what a table with these columns lacks of the sums and the given cells."""
-        sums = self.sums(columns) if callable(self.sums) else self.sums
-        needed = [*cells, *(name for name in sums if name not in self.optional)]
+        """List which of the sums and the given cells a table with these columns lacks."""
+        needed = [*cells, *(name for name in self.sums_of(columns) if name not in self.defaults)]
         return [name for name in needed if name not in columns]
 
-    def fill(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """Fill sums that some lines lack, as where tables with and without weights are stacked."""
+    def with_defaults(self, table: pl.LazyFrame, *, stacked: bool = False) -> pl.LazyFrame:
+        """Add what a table may lack: sums without weights, cells whose role was not given.
+
+        In a table of `stacked` ones some lines may lack a sum that others have; if none has it,
+        it is not added.
+        """
         names = table.collect_schema().names()
-        if not any(name in names for name in self.optional):
+        if stacked and not any(name in names for name in self.defaults):
             return table
-        # One that no line has is there as well, for the stand-ins after it that read it.
-        for name, stand_in in self.optional.items():
-            if not set(stand_in.meta.root_names()) <= set(names):
-                continue  # a cell whose role was not given: there is nothing to stand in for
-            known = pl.coalesce(name, stand_in) if name in names else stand_in
-            table = table.with_columns(known.alias(name))
-            names = [*names, name]
+        sums = self.sums_of(names)
+        if not stacked:
+            table = self._with_cells(table)
+            names = table.collect_schema().names()
+        for name, default in self.defaults.items():
+            if name not in sums or not set(default.meta.root_names()) <= set(names):
+                continue  # a cell that this default reads has no role: there is nothing to add
+            if stacked and name in names:
+                table = table.with_columns(pl.coalesce(name, default).alias(name))
+            elif name not in names:
+                table = table.with_columns(default.alias(name))
+                # Later defaults may read this one.
+                names = [*names, name]
         return table
 
-    def complete(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """Add what a table may lack: sums without weights, cells whose role was not given."""
+    def _with_cells(self, table: pl.LazyFrame) -> pl.LazyFrame:
         columns = table.collect_schema()
-        cells = [name for name in self.cells if name != "group"]
+        of_roles = {*ROLES, *(name for e in self.known.values() for name in e.meta.root_names())}
+        cells = [name for name in self.cells if name != "group" and name in of_roles]
         dtype = next((columns[name] for name in cells if name in columns), pl.Boolean())
         absent = {name: pl.lit(None, dtype=dtype) for name in cells if name not in columns}
-        table = table.with_columns(**absent) if absent else table
-        sums = self.sums(columns.names()) if callable(self.sums) else self.sums
-        for name, stand_in in self.optional.items():
-            if name in sums and name not in columns:
-                table = table.with_columns(stand_in.alias(name))
-        return table
+        return table.with_columns(**absent) if absent else table
 
     @property
     def size(self) -> str:
         """The sum that counts rows (or users): the first."""
-        sums = self.sums(()) if callable(self.sums) else self.sums
-        return next(iter(sums))
+        return next(iter(self.sums_of(())))
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[str, str]]:
         family, name = self.name.split(".")
@@ -199,10 +211,14 @@ def merge(
 ) -> pl.LazyFrame:
     """Add up the lines of one cell, within the slices that are kept."""
     cells = [cell for cell in tally.cells if cell in columns]
-    sums = tally.merging(columns)
+    sums = {name: sum_ for name, sum_ in tally.sums_of(columns).items() if name in columns}
     # Tables made elsewhere may count in 32 bits, whose sums would wrap.
     wide = cs.by_name(*sums) & cs.integer()
-    named = tally.fill(table).select(*by, *cells, *sums).with_columns(wide.cast(pl.Int64))
+    named = (
+        tally.with_defaults(table, stacked=True)
+        .select(*by, *cells, *sums)
+        .with_columns(wide.cast(pl.Int64))
+    )
     keys = [column.meta.output_name() for column in by] + cells
     # Squares of weights are the first sums to pass 64 bits.
     whole = named.collect_schema().get("w2") == pl.Int64
@@ -214,12 +230,12 @@ def merge(
     return merged.cache()
 
 
-def _given(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop roles that are None, and make frames among the roles lazy or leave them eager."""
+def given_roles(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the roles that are None."""
     return {k: v for k, v in keywords.items() if not (k in ROLES and v is None)}
 
 
-def _with_frames(
+def with_frames(
     tally: Tally, frames: Sequence[IntoFrame], keywords: dict[str, Any]
 ) -> dict[str, Any]:
     if len(frames) > len(tally.frames):
@@ -271,8 +287,7 @@ def check_distinct(columns: Sequence[str]) -> None:
 
 def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
     """Name the slices, and raise where a name is taken."""
-    sums = tally.sums(()) if callable(tally.sums) else tally.sums
-    taken = {*tally.cells, *tally.roles, *tally.optional, *sums, tally.size, *_ROW_SIDE}
+    taken = {*tally.cells, *tally.roles, *tally.defaults, *tally.sums_of(()), *_ROW_SIDE}
     names = [column.meta.output_name() for column in by]
     for name in names:
         if name in taken or name.startswith("|"):

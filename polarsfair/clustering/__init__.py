@@ -8,6 +8,7 @@ from polarsfair.clustering._external.pair_counts import *
 from polarsfair.clustering._graph import *
 from polarsfair.clustering._internal.centroids import *
 from polarsfair.clustering._internal.distances import *
+from polarsfair.clustering._internal.points import *
 from polarsfair.clustering._internal.radii import *
 from polarsfair.clustering._internal.ranks import *
 from polarsfair.clustering._internal.scatter import *

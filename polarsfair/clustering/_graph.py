@@ -18,7 +18,6 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.metric import Metric
     from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = ["edge_modularity", "edge_normalized_cut", "edges"]
@@ -102,9 +101,8 @@ edges = Tally(
 )
 
 
-def _volumes(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def _volumes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster: the weight of the ends of edges in it, and of those inside."""
-    del members
     weight, cluster, other = pl.col("w"), pl.col("cluster"), pl.col("other")
     known = cluster.is_not_null() & other.is_not_null() & (weight > 0)
     counted = pl.when(known).then(weight).otherwise(0).cast(pl.Float64)

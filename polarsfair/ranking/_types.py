@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from polarsfair._engine.metric import Metric
-from polarsfair._engine.tally import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,19 +14,8 @@ if TYPE_CHECKING:
     from polarsfair._typing import ArrowStream, IntoColumn, IntoFrame, IntoGroup, IntoSlices
 
 
-_OF_FORMULAS = frozenset({"convention", "discount", "p", "gain", "max_grade"})
-"""Options that a table of gains takes on behalf of those formulas that have them."""
-
-
 class RankingMetric(Metric):
     """A metric of ranked lists: a float, or a frame with a row per slice and k."""
-
-    @property
-    def option_names(self) -> tuple[str, ...]:
-        """Every option that the metric takes: of its table's, those that mean something to it."""
-        own = {name for one in (*self.bases, self) for name in keywords_of(one.formula)}
-        names = super().option_names
-        return tuple(name for name in names if name in own or name not in _OF_FORMULAS)
 
     @overload
     def __call__(

@@ -536,7 +536,7 @@ def test_stored_tables_of_two_passes_are_refused(metric: pf.Metric) -> None:
 
 def test_measures_of_pairs_have_no_value_per_group() -> None:
     frame = blobs(20, 2, 2).with_columns(g=pl.int_range(20) % 2)
-    with pytest.raises(ValueError, match=r"`beta_cv` is of pairs .* has no value per group"):
+    with pytest.raises(ValueError, match=r"`beta_cv_difference` cannot be split by group"):
         pf.evaluate(
             frame, [clustering.silhouette, pf.difference(clustering.beta_cv)], group="g", **ROLES
         )

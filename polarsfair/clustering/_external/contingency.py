@@ -129,11 +129,8 @@ def cells(table: pl.LazyFrame, keys: Sequence[str], noise: Any) -> pl.LazyFrame:
     )
 
 
-def overlap(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
-) -> pl.LazyFrame:
+def overlap(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View one line a slice: the entropies and the mutual information of clusters and labels."""
-    del members
     return aggregated(with_terms(cells(table, keys, noise)), keys, **information_sums())
 
 
@@ -165,11 +162,8 @@ def information_sums() -> dict[str, pl.Expr]:
     }
 
 
-def pairs(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
-) -> pl.LazyFrame:
+def pairs(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View one line a slice: how many pairs of rows share cluster and label, exactly."""
-    del members
     lines = cells(table, keys, noise)
     columns = ("times", "w", "of_cluster", "of_label")
     if not lines.collect_schema()["w"].is_integer():

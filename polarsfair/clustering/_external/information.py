@@ -30,7 +30,6 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.metric import Metric
 
 __all__ = [
     "adjusted_mutual_information",
@@ -82,11 +81,8 @@ def in_base(nats: pl.Expr, base: float) -> pl.Expr:
     return nats / math.log(base)
 
 
-def cluster_sizes(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
-) -> pl.LazyFrame:
+def cluster_sizes(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View one line per cluster, whether its rows have a label or not."""
-    del members
     lines = known_cells(table, keys, ("cluster",), noise)
     return lines.with_columns(total=within((TIMES * SHARED).sum(), keys))
 
@@ -99,11 +95,8 @@ def size_entropy() -> pl.Expr:
     return pl.when(TIMES.sum() > 0).then(terms.sum().abs())
 
 
-def _with_chance(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
-) -> pl.LazyFrame:
+def _with_chance(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View `overlap` with the mutual information that chance gives beside it."""
-    del members
     margins = ["times", "w", "of_cluster", "of_label"]
     lines = cells(table, keys, noise)
     # Chance deals out rows one by one: a fraction of a row is a fault.

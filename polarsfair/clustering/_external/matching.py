@@ -24,18 +24,14 @@ from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.metric import Metric
 
 __all__ = ["f_measure", "f_measure_by_cluster", "maximum_matching", "purity", "purity_by_cluster"]
 
 _SIZE, _LARGEST, _F = pl.col("size"), pl.col("largest"), pl.col("f")
 
 
-def _clusters(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
-) -> pl.LazyFrame:
+def _clusters(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View one line per cluster: its size, its largest cell and its F."""
-    del members
     # A row of noise is a cluster of its own, and those with one label are alike.
     apart = pl.when("alone").then("label").alias("apart")
     f = 2 * SHARED.cast(pl.Float64) / (OF_CLUSTER + OF_LABEL).cast(pl.Float64)
@@ -52,18 +48,13 @@ def _clusters(
     )
 
 
-def _each_cluster(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
-) -> pl.LazyFrame:
+def _each_cluster(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View one line per known cluster, for the frames by cluster."""
-    return _clusters(table, keys, members, noise=noise).filter(TIMES > 0)
+    return _clusters(table, keys, noise=noise).filter(TIMES > 0)
 
 
-def _numbered(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, noise: Any = None
-) -> pl.LazyFrame:
+def _numbered(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View the cells with numbers for clusters and labels."""
-    del members
     line = pl.int_range(pl.len()).alias("line")
     lines = cells(table, keys, noise).with_columns(line)
     first = pl.col("line").min()

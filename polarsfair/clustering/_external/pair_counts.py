@@ -10,7 +10,7 @@ import polars as pl
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import define
-from polarsfair._engine.slices import inner_names
+from polarsfair._engine.slices import hidden_slices
 from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.contingency import check_noise, contingency, pairs
@@ -333,12 +333,12 @@ def pair_counts(
     └──────┴──────┴──────┴──────┘
     """
     roles = {"cluster": cluster, "label": label, "weight": weight}
-    table = contingency.complete(contingency(as_lazy(frame), by=by, **roles))
+    table = contingency.with_defaults(contingency(as_lazy(frame), by=by, **roles))
     check_noise(adjusted_rand.bind(noise=noise), table.collect_schema())
-    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    inner = hidden_slices([column.meta.output_name() for column in columns_of(by)])
     check_distinct([*inner, *PAIRS])
     keys = list(inner.values())
-    counts = pairs(table.rename(inner), keys, (), noise=noise).select(*keys, *PAIRS)
+    counts = pairs(table.rename(inner), keys, noise=noise).select(*keys, *PAIRS)
     counts = counts.sort(keys) if keys else counts
     counts = counts.rename({name: shown for shown, name in inner.items()})
     return counts if is_lazy(frame) else collect(counts, frame)

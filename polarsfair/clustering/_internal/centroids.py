@@ -9,85 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.metric import Metric, Sister, define
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.metric import Metric, Variant, define
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.distance_sums import overall_mean
 from polarsfair.clustering._internal.points import (
     WEIGHT,
     means_of,
     merged_clusters,
-    moment_sums,
-    moments_of,
-    points_of,
+    moments,
     squared_gap,
 )
 from polarsfair.clustering._internal.radii import radii
-from polarsfair.clustering._internal.scatter import scatter
-from polarsfair.clustering._internal.silhouette import silhouettes
-from polarsfair.clustering._internal.volumes import volumes
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoGroup
-    from polarsfair.clustering._types import IntoFeatures
 
-__all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid", "moments"]
-
-
-def _count_moments(
-    rows: pl.LazyFrame,
-    by: Sequence[pl.Expr],
-    *,
-    group: IntoGroup | None = None,
-    cluster: IntoColumn | None = None,
-    features: IntoFeatures | None = None,
-    weight: IntoColumn | None = None,
-) -> pl.LazyFrame:
-    """Count the moments of every cluster: rows, means and squared distances to them.
-
-    The table has the slices, ``group`` where given, ``cluster``, ``n`` rows, with ``weight`` (a
-    frequency) also ``w``, ``mean_<feature>`` for every feature, and ``ssw``, the sum of squared
-    distances to the means. Rows without a cluster or a feature are one line of unknown cluster.
-    Tables add up by Chan's formula: stack them and use `measure`.
-
-    Arithmetic is centred: data of unit spread around 100,000,000 keep their digits.
-
-    References
-    ----------
-    Chan, Golub, LeVeque (1983). Algorithms for Computing the Sample Variance: Analysis and
-    Recommendations. The American Statistician 37(3), 242-247.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from polarsfair import clustering
-    >>> df = pl.DataFrame({"c": [1, 1, 2], "x": [0.0, 2.0, 5.0], "y": [1, 1, 0]})
-    >>> clustering.moments(df, cluster="c", features=["x", "y"]).sort("cluster")
-    shape: (2, 5)
-    ┌─────────┬─────┬────────┬────────┬─────┐
-    │ cluster ┆ n   ┆ mean_x ┆ mean_y ┆ ssw │
-    │ ---     ┆ --- ┆ ---    ┆ ---    ┆ --- │
-    │ i64     ┆ i64 ┆ f64    ┆ f64    ┆ f64 │
-    ╞═════════╪═════╪════════╪════════╪═════╡
-    │ 1       ┆ 2   ┆ 1.0    ┆ 1.0    ┆ 2.0 │
-    │ 2       ┆ 1   ┆ 5.0    ┆ 0.0    ┆ 0.0 │
-    └─────────┴─────┴────────┴────────┴─────┘
-    """
-    points = points_of(rows, by, group=group, cluster=cluster, features=features, weight=weight)
-    return points.table(moments_of(points))
-
-
-moments = Tally(
-    name="clustering.moments",
-    count=_count_moments,
-    cells=("group", "cluster"),
-    sums=moment_sums,
-    optional={"w": pl.col("n")},
-    also=(radii, scatter, volumes, silhouettes),
-)
+__all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid"]
 
 
 def check_means(metric: Metric, schema: pl.Schema) -> None:
@@ -97,9 +36,8 @@ def check_means(metric: Metric, schema: pl.Schema) -> None:
         raise ValueError(msg)
 
 
-def clusters(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster, with its squared distance from the mean of all rows."""
-    del members
     lines = merged_clusters(table, keys)
     means = means_of(lines.collect_schema().names())
     gaps = [pl.col(name) - overall_mean(name, keys) for name in means]
@@ -137,17 +75,13 @@ def _worst(ratio: pl.Expr) -> pl.Expr:
     return pl.when(~ratio.is_nan().any()).then(ratio.max())
 
 
-def _rivals(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def _rivals(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster beside its rivals, its width from the squared distances."""
-    del members
     return with_rivals(merged_clusters(table, keys), keys, (pl.col("ssw") / WEIGHT).sqrt())
 
 
-def _rivals_by_mean(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
+def _rivals_by_mean(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster beside its rivals, its width from the distances."""
-    del members
     return with_rivals(merged_clusters(table, keys), keys, pl.col("reach") / WEIGHT)
 
 
@@ -229,10 +163,9 @@ def _check_dispersion(metric: Metric, schema: pl.Schema) -> None:
     better="lower",
     ideal=0.0,
     check=_check_dispersion,
-    sisters=(
-        Sister(
+    variants=(
+        Variant(
             _asks_for_mean,
-            None,
             replace(_davies_bouldin_by_mean, name="davies_bouldin"),
             {"dispersion": "mean"},
         ),

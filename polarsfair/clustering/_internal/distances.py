@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.metric import Metric, Sister, define
+from polarsfair._engine.metric import Metric, Variant, define
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.all_pairs import PAIRED
-from polarsfair.clustering._internal.centroids import moments
 from polarsfair.clustering._internal.distance_sums import SPREAD, squared_volumes
 from polarsfair.clustering._internal.lines import METRICS, check_metric
-from polarsfair.clustering._internal.points import WEIGHT, means_of, merged_clusters, squared_gap
+from polarsfair.clustering._internal.points import (
+    WEIGHT,
+    means_of,
+    merged_clusters,
+    moments,
+    squared_gap,
+)
 from polarsfair.clustering._internal.scatter import scatter
 from polarsfair.clustering._internal.volumes import volumes
 from polarsfair.clustering._types import ClusteringMetric
@@ -35,16 +40,8 @@ _SQUARED = {"metric": "sqeuclidean"}
 _MEANS = ("euclidean", "manhattan", "sqeuclidean")
 
 
-def _volumes(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def _volumes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster: its weight and what its distances add up to."""
-    if "group" in keys:
-        # A combinator puts more behind the name of what it compares.
-        name = members[0].name.partition("|")[0]
-        msg = (
-            f"`{name}` is of pairs of rows, of whatever group, and has no value per"
-            " group: slice the rows, `by=...`"
-        )
-        raise ValueError(msg)
     names = [*keys, "cluster", "w", "within", "volume", *PAIRED]
     there = pl.col("cluster").is_not_null()
     lines = table.select(names).with_columns(w=pl.when(there).then(WEIGHT).otherwise(0))
@@ -54,12 +51,11 @@ def _volumes(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
 def _squared_volumes(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     metric: str = "sqeuclidean",
 ) -> pl.LazyFrame:
     """View the same for squared distances, from the moments alone."""
-    del members, metric
+    del metric
     lines = merged_clusters(table, keys)
     spread = lines.with_columns(pl.col("ssw").alias(SPREAD), zeros=pl.lit(0.0))
     return squared_volumes(spread, keys, "sqeuclidean")
@@ -68,12 +64,11 @@ def _squared_volumes(
 def _squared_pairs(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     metric: str = "sqeuclidean",
 ) -> pl.LazyFrame:
     """View, for squared distances, also what pairs of clusters add up to."""
-    lines = _squared_volumes(table, keys, members, metric=metric).with_row_index("|line")
+    lines = _squared_volumes(table, keys, metric=metric).with_row_index("|line")
     means = means_of(lines.collect_schema().names())
     kept = [*keys, "|line", "w", "ssw", *means]
     other = lines.select(*keys, *(pl.col(n).alias(f"{n}|") for n in kept[len(keys) :]))
@@ -129,12 +124,12 @@ _share = functools.partial(
 def _twice(
     tally: Any, view: Callable[..., pl.LazyFrame], check: Any, **facts: Any
 ) -> Callable[[Callable[..., pl.Expr]], ClusteringMetric]:
-    """Make a metric of all distances, and its sister that reads squared ones off another table."""
+    """Make a metric of all distances, and its variant that reads squared ones off another table."""
 
     def made(formula: Callable[..., pl.Expr]) -> ClusteringMetric:
-        sister = _share(tally, view=view, check=_check_squared, **facts)(formula)
-        squared = Sister(_asks_for_squares, None, sister, _SQUARED)
-        return _share(volumes, view=_volumes, check=check, sisters=(squared,), **facts)(formula)
+        variant = _share(tally, view=view, check=_check_squared, **facts)(formula)
+        squared = Variant(_asks_for_squares, variant, _SQUARED)
+        return _share(volumes, view=_volumes, check=check, variants=(squared,), **facts)(formula)
 
     return made
 

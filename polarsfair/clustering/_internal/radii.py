@@ -14,6 +14,7 @@ from polarsfair.clustering._internal.points import (
     Points,
     centres_of,
     moment_sums,
+    moments,
     moments_of,
     points_of,
 )
@@ -83,6 +84,7 @@ radii = Tally(
         "reach": pl.col("reach").sum(),
         "radius": pl.col("radius").max(),
     },
-    optional={"w": pl.col("n")},
+    defaults={"w": pl.col("n")},
+    contains=(moments,),
     mergeable=False,
 )

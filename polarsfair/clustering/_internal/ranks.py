@@ -123,9 +123,9 @@ extremes = Tally(
     count=_count_extremes,
     cells=(),
     sums={n: pl.col(n).sum() for n in ("n", "clusters", "pairs", "separation", "diameter")},
-    optional={},
+    defaults={},
     mergeable=False,
-    alone=("metric",),
+    single=("metric",),
 )
 
 
@@ -173,9 +173,9 @@ order = Tally(
     count=_count_order,
     cells=(),
     sums={n: pl.col(n).sum() for n in ("n", "clusters", "pairs", "inside", "lowest", "highest")},
-    optional={},
+    defaults={},
     mergeable=False,
-    alone=("metric",),
+    single=("metric",),
 )
 
 _share = functools.partial(

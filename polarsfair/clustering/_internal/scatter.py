@@ -17,6 +17,7 @@ from polarsfair.clustering._internal.points import (
     Points,
     centres_of,
     moment_sums,
+    moments,
     moments_of,
     points_of,
 )
@@ -106,6 +107,7 @@ scatter = Tally(
     count=_count_scatter,
     cells=("cluster",),
     sums=lambda columns: {**moment_sums(columns), "squares": pl.col("squares").sum()},
-    optional={"w": pl.col("n")},
+    defaults={"w": pl.col("n")},
+    contains=(moments,),
     mergeable=False,
 )

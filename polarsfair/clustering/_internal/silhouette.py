@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.metric import define
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.distance_sums import (
@@ -24,7 +24,8 @@ from polarsfair.clustering._internal.lines import (
     lines_with_volumes,
     pair_sums,
 )
-from polarsfair.clustering._internal.points import CLUSTER, WEIGHT, Points, points_of
+from polarsfair.clustering._internal.points import CLUSTER, WEIGHT, Points, moments, points_of
+from polarsfair.clustering._internal.volumes import volumes
 from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 
 if TYPE_CHECKING:
@@ -129,9 +130,10 @@ silhouettes = Tally(
     count=_count_silhouettes,
     cells=("group", "cluster"),
     sums=silhouette_sums,
-    optional={"w": pl.col("n")},
+    defaults={"w": pl.col("n")},
+    contains=(moments, volumes),
     mergeable=False,
-    alone=("metric",),
+    single=("metric",),
 )
 
 
@@ -196,10 +198,8 @@ def silhouette() -> pl.Expr:
     return mean_silhouette()
 
 
-def _known_clusters(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
-    del keys, members
+def _known_clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    del keys
     return table.filter(CLUSTER.is_not_null() & (WEIGHT > 0))
 
 

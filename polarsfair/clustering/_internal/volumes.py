@@ -14,8 +14,7 @@ from polarsfair.clustering._internal.lines import (
     lines_with_volumes,
     pair_sums,
 )
-from polarsfair.clustering._internal.points import points_of
-from polarsfair.clustering._internal.silhouette import silhouettes
+from polarsfair.clustering._internal.points import moments, points_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +77,8 @@ volumes = Tally(
     count=_count_volumes,
     cells=("cluster",),
     sums=pair_sums,
-    optional={"w": pl.col("n")},
-    also=(silhouettes,),
+    defaults={"w": pl.col("n")},
+    contains=(moments,),
     mergeable=False,
-    alone=("metric",),
+    single=("metric",),
 )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.compare import difference, named, ratio
-from polarsfair._engine.metric import Metric, define
-from polarsfair._engine.slices import group_sum, joined
+from polarsfair._engine.compare import difference, known_as, ratio
+from polarsfair._engine.metric import define
+from polarsfair._engine.slices import joined, summed
 from polarsfair._formula import quotient
 from polarsfair.fairness._classes.distances import classes
 from polarsfair.fairness._types import FairnessFrame
@@ -26,14 +26,11 @@ __all__ = [
 ]
 
 
-def _against_rest(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
+def _against_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per class that is predicted: how many rows have it, of how many.
 
     Between groups, only the classes that somebody of known group is given are there.
     """
-    del members
     known = table.filter(pl.col("group").is_not_null()) if "group" in keys else table
     return _class_lines(table, keys, known.with_columns(pl.col("pred").alias("class")))
 
@@ -42,7 +39,7 @@ def _class_lines(table: pl.LazyFrame, keys: Sequence[str], named: pl.LazyFrame) 
     """Count per class that `named` names in the slice, also where a group never shows it."""
     slices = [key for key in keys if key != "group"]
     every = named.select(*slices, "class").drop_nulls("class").unique()
-    sizes = group_sum(table.with_columns(size=pl.col("row_w")), keys, ["size"])
+    sizes = summed(table.with_columns(size=pl.col("row_w")), keys, ["size"])
     hit = pl.col("pred") == pl.col("label")
     known = pl.col("label").is_not_null()
     lines = joined(sizes, every, slices)
@@ -63,19 +60,13 @@ def _by_class(
     return table.group_by(*keys, pl.col(cell).alias("class")).agg(**sums)
 
 
-def _groups_against_rest(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
+def _groups_against_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per group and class that is predicted."""
-    del members
     return _class_lines(table, [*keys, "group"], table.select(*keys, pl.col("pred").alias("class")))
 
 
-def _groups_by_any_class(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
+def _groups_by_any_class(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per group and class that is predicted or true."""
-    del members
     named = pl.concat(table.select(*keys, pl.col(c).alias("class")) for c in ("pred", "label"))
     return _class_lines(table, [*keys, "group"], named)
 
@@ -89,10 +80,8 @@ def _class_share() -> pl.Expr:
     return quotient(pl.col("predicted").sum(), pl.col("size").sum())
 
 
-stat_parity_by_class = named(
-    "stat_parity_by_class",
-    __name__,
-    difference(_class_share),
+@known_as(kind="outcome", fair=(-0.1, 0.1))
+def stat_parity_by_class() -> FairnessFrame:
     """Difference of the shares of each class, one class against the rest.
 
     `stat_parity` for every class: a frame with a line per ``class`` that is predicted.
@@ -139,15 +128,12 @@ stat_parity_by_class = named(
     │ b     ┆ 0.25                 │
     │ c     ┆ -0.5                 │
     └───────┴──────────────────────┘
-    """,
-    kind="outcome",
-    fair=(-0.1, 0.1),
-)
+    """
+    return difference(_class_share)
 
-disparate_impact_by_class = named(
-    "disparate_impact_by_class",
-    __name__,
-    ratio(_class_share),
+
+@known_as(kind="outcome", fair=(0.8, 1.25))
+def disparate_impact_by_class() -> FairnessFrame:
     """Ratio of the shares of each class, one class against the rest.
 
     `disparate_impact` for every class: a frame with a line per ``class`` that is predicted.
@@ -193,10 +179,8 @@ disparate_impact_by_class = named(
     │ b     ┆ 2.0                       │
     │ c     ┆ 0.0                       │
     └───────┴───────────────────────────┘
-    """,
-    kind="outcome",
-    fair=(0.8, 1.25),
-)
+    """
+    return ratio(_class_share)
 
 
 @_share(("group", "pred"), view=_groups_against_rest, keys=("group", "class"))

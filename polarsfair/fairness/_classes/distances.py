@@ -9,11 +9,10 @@ import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns, schema_of
 from polarsfair._engine.metric import Metric, define
-from polarsfair._engine.reference import REST, Everyone, check_ref, mark_reference
+from polarsfair._engine.reference import REST, Everyone, mark_reference
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
-from polarsfair._engine.slices import joined, kept_alive
+from polarsfair._engine.slices import every_slice, joined
 from polarsfair._engine.tally import Tally
-from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
@@ -115,13 +114,12 @@ classes = Tally(
     count=_count_classes,
     cells=("group", "pred", "label"),
     sums={**WEIGHTED_SUMS, "rows": pl.col("rows").sum(), "row_w": pl.col("row_w").sum()},
-    optional={
+    defaults={
         "w": pl.col("n"),
         "w2": pl.col("n"),
         "rows": pl.when(_PREDICTED).then(pl.col("n")).otherwise(0),
         "row_w": pl.when(_PREDICTED).then(pl.col("w")).otherwise(0),
     },
-    also=(decisions,),
 )
 
 
@@ -189,11 +187,8 @@ def _known_cells(table: pl.LazyFrame, keys: Sequence[str], cells: Sequence[str])
     )
 
 
-def _parity_pairs(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
-) -> pl.LazyFrame:
+def _parity_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per pair of groups: the distance of their predictions."""
-    del members
     pair = [*keys, "one", "other"]
     share = (pl.col("w") / pl.col("w").sum().over(pair)).alias("share")
     cells = _known_cells(table, keys, ["pred"])
@@ -202,19 +197,17 @@ def _parity_pairs(
     )
     gaps = _signed(ones, others, [*pair, "pred"])
     lines = gaps.group_by(pair).agg(distance=pl.col("share").abs().sum() / 2)
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 def _odds_pairs(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     ref: Any = None,
     unseen: Literal["uniform"] | None = None,
 ) -> pl.LazyFrame:
     """View one line per pair of groups: three distances of their confusion matrices."""
-    del members
     names, pair = ["pred", "label"], [*keys, "one", "other"]
     share = (pl.col("w") / pl.col("w").sum().over(*pair, "label")).alias("share")
     cells = _known_cells(table, keys, names)
@@ -236,7 +229,7 @@ def _odds_pairs(
     by_row = gaps.group_by(*pair, "pred").agg(pl.col("share").sum())
     odds = by_row.group_by(pair).agg(total=pl.col("share").abs().sum())
     lines = joined(by_cell, odds, pair).with_columns(odds=pl.col("total") / (2 * pl.col("classes")))
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 def _every_class(cells: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -272,7 +265,6 @@ def _check_distance(metric: Metric, schema: pl.Schema) -> None:
     if unseen not in (None, "uniform"):
         msg = f'`unseen` is None (leave the class out) or "uniform", got {unseen!r}'
         raise ValueError(msg)
-    check_ref(metric, schema)
 
 
 _distance = functools.partial(

@@ -10,11 +10,10 @@ import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import compare
-from polarsfair._engine.group_pairs import PAIR, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE, largest_of, pair_sides
 from polarsfair._engine.metric import define
-from polarsfair._engine.reference import check_ref
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
-from polarsfair._engine.slices import kept_alive
+from polarsfair._engine.slices import every_slice
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import farthest, quotient
 from polarsfair.fairness._classes.distances import classes
@@ -48,7 +47,6 @@ def _check(metric: Metric, schema: pl.Schema) -> None:
     if not isinstance(p, int | float) or not p >= 1:
         msg = f"`p` is the order of a norm, at least 1; got {p!r}"
         raise ValueError(msg)
-    check_ref(metric, schema)
 
 
 # --- how many are in a group --------------------------------------------------------------------
@@ -115,10 +113,10 @@ def _label_shares(
     cells = table.filter(known).group_by(*keys, "group", "label").agg(_W.sum().cast(pl.Float64))
     pair = [*keys, *PAIR]
     sides = pair_sides(cells, keys, ref, ordered=True)
-    sides = sides.group_by(*pair, "side", "label").agg(_W.sum())
-    shares = sides.with_columns(share=_W / _W.sum().over(*pair, "side"))
+    sides = sides.group_by(*pair, SIDE, "label").agg(_W.sum())
+    shares = sides.with_columns(share=_W / _W.sum().over(*pair, SIDE))
     own, other = (
-        pl.col("share").filter(pl.col("side") == side).sum().alias(name)
+        pl.col("share").filter(pl.col(SIDE) == side).sum().alias(name)
         for side, name in ((0, "own"), (1, "theirs"))
     )
     return shares.group_by(*pair, "label").agg(own, other), pair
@@ -130,11 +128,8 @@ def _divergence(share: pl.Expr, other: pl.Expr) -> pl.Expr:
     return terms.sum().clip(0.0)
 
 
-def _label_pairs(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
-) -> pl.LazyFrame:
+def _label_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per pair of groups: the distances of their labels."""
-    del members
     shares, pair = _label_shares(table, keys, ref)
     middle, gap = (_OWN + _OTHER) / 2, (_OWN - _OTHER).abs()
     lines = shares.group_by(pair).agg(
@@ -144,24 +139,22 @@ def _label_pairs(
         largest=gap.max(),
         own_known=pl.lit(value=True),
     )
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 def _label_norms(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     ref: Any = None,
     p: float = 2,
 ) -> pl.LazyFrame:
     """View one line per pair of groups: the p-norm of the difference of their labels."""
-    del members
     shares, pair = _label_shares(table, keys, ref)
     gap = (_OWN - _OTHER).abs()
     norm = gap.max() if math.isinf(p) else gap.pow(float(p)).sum().pow(1 / p)
     lines = shares.group_by(pair).agg(norm=norm, own_known=pl.lit(value=True))
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 _distance = functools.partial(
@@ -414,11 +407,8 @@ strata = Tally(
 )
 
 
-def _disparities(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
+def _disparities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per group: its disparity, averaged over the strata."""
-    del members
     roles = ("group", "label", "strata")
     known = table.filter(pl.all_horizontal(*(pl.col(r).is_not_null() for r in roles), _W > 0))
     accepted = pl.when("label").then(_W).otherwise(0).cast(pl.Float64).sum()
@@ -433,7 +423,7 @@ def _disparities(
     whole = size.sum().over(list(keys)) if keys else size.sum()
     lines = cells.with_columns(disparity=(parts[0] - parts[1]) * stratum / whole)
     lines = lines.group_by(*keys, "group").agg(disparity=pl.col("disparity").sum().clip(-1.0, 1.0))
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 @define(

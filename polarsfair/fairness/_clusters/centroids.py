@@ -8,13 +8,13 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
 from polarsfair._engine.columns import resolve_columns, row_key, weight_columns
-from polarsfair._engine.compare import named, ratio
+from polarsfair._engine.compare import known_as, ratio
 from polarsfair._engine.faults import fault, stopping, weight_fault
 from polarsfair._engine.frames import as_lazy, is_lazy
 from polarsfair._engine.groups import gather_group, group_parts
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.points import FEATURE, features_of
@@ -80,7 +80,7 @@ def _count_nearest(
     bad = [*map(_bad, names), "bad_centre|", *(["bad"] if weighed else [])]
     faults = [_bad_feature(name) for name in names] + [_BAD_CENTRE]
     faults += [weight_fault(weighed)] if weighed else []
-    table = stopping(group_sum(lines, list(keys), [*sums, *bad]), faults, sums)
+    table = stopping(summed(lines, list(keys), [*sums, *bad]), faults, sums)
     kept = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
     return gather_group(table, list(parts)).select(*kept, *sums)
 
@@ -162,10 +162,8 @@ def _mean_distance() -> pl.Expr:
     return quotient(pl.col("distance").sum(), pl.col("w").sum())
 
 
-social_fairness_ratio = named(
-    "social_fairness_ratio",
-    __name__,
-    ratio(_mean_distance),
+@known_as()
+def social_fairness_ratio() -> FairnessMetric:
     """Ratio of the groups' mean distances to the nearest centroid.
 
     Whom do the centroids serve? ``centroids=`` is a frame with a row per centroid and the columns
@@ -201,5 +199,5 @@ social_fairness_ratio = named(
     >>> roles = {"group": "sex", "features": "x", "centroids": centres}
     >>> df.pipe(fairness.social_fairness_ratio, **roles, ref="M")
     0.5
-    """,
-)
+    """
+    return ratio(_mean_distance)

@@ -11,9 +11,9 @@ import polars as pl
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import define
-from polarsfair._engine.reference import OVERALL, Everyone, check_ref, mark_reference
+from polarsfair._engine.reference import OVERALL, Everyone, mark_reference
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
-from polarsfair._engine.slices import inner_names
+from polarsfair._engine.slices import hidden_slices
 from polarsfair._engine.tally import Tally, check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.information import cluster_sizes, in_base, size_entropy
@@ -22,7 +22,6 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.metric import Metric
     from polarsfair._typing import ArrowStream, IntoColumn, IntoGroup, IntoSlices
 
 __all__ = [
@@ -118,22 +117,17 @@ def _alive(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.
     return every.join(lines, on=list(keys), how="left", nulls_equal=True)
 
 
-def _shares(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
-) -> pl.LazyFrame:
+def _shares(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per group and cluster: the group's share there over its share of all."""
     # The reference changes nothing, but one that is misspelt is an error as everywhere.
-    del members, ref
+    del ref
     ratio = (_WEIGHT * pl.col("total")) / (_OF_CLUSTER * _OF_GROUP)
     lines = _grid(table, keys).filter(_OF_GROUP > 0).with_columns(ratio=ratio)
     return _alive(table, lines, keys)
 
 
-def _distributions(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
-) -> pl.LazyFrame:
+def _distributions(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per group and reference: how far apart they are spread over clusters."""
-    del members
     p, q = _WEIGHT / _OF_GROUP, pl.col("other_w") / pl.col("of_other")
     beside = _beside(_grid(table, keys), keys, ref)
     seen = (_WEIGHT > 0) | (pl.col("other_w") > 0)
@@ -168,12 +162,12 @@ def _beside(grid: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
     return _join(marked.filter(~pl.col("is_ref")), others, [*keys, "cluster"])
 
 
-def _sizes(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def _sizes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster."""
-    return cluster_sizes(table, keys, members)
+    return cluster_sizes(table, keys)
 
 
-_of_clusters = functools.partial(define, clusters, "outcome", of=FairnessMetric, check=check_ref)
+_of_clusters = functools.partial(define, clusters, "outcome", of=FairnessMetric)
 
 
 @_of_clusters(("group", "cluster"), view=_shares, ideal=1.0, bounds=(0.0, 1.0), better="higher")
@@ -426,11 +420,11 @@ def cluster_shares(
     │ 2       ┆ M     ┆ 0   ┆ 0.0      ┆ 0.5           ┆ 0.0      │
     └─────────┴───────┴─────┴──────────┴───────────────┴──────────┘
     """
-    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    inner = hidden_slices([column.meta.output_name() for column in columns_of(by)])
     check_distinct([*inner, "share", "overall_share", "ratio"])
     keys = list(inner.values())
     roles = {"group": group, "cluster": cluster, "weight": weight}
-    table = clusters.complete(clusters(as_lazy(frame), by=by, **roles)).rename(inner)
+    table = clusters.with_defaults(clusters(as_lazy(frame), by=by, **roles)).rename(inner)
     share, overall = _WEIGHT / _OF_CLUSTER, _OF_GROUP / pl.col("total")
     ratio = quotient(_WEIGHT * pl.col("total"), _OF_CLUSTER * _OF_GROUP)
     shown = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.compare import difference, named
+from polarsfair._engine.compare import difference, known_as
 from polarsfair._engine.metric import define
 from polarsfair._engine.tally import Tally
 from polarsfair.clustering._internal.silhouette import (
@@ -70,9 +70,9 @@ silhouettes = Tally(
     count=_count_silhouettes,
     cells=("group", "cluster"),
     sums=silhouette_sums,
-    optional={"w": pl.col("n")},
+    defaults={"w": pl.col("n")},
     mergeable=False,
-    alone=("metric",),
+    single=("metric",),
 )
 
 
@@ -90,10 +90,8 @@ def _silhouette() -> pl.Expr:
     return mean_silhouette()
 
 
-silhouette_difference = named(
-    "silhouette_difference",
-    __name__,
-    difference(_silhouette),
+@known_as()
+def silhouette_difference() -> FairnessMetric:
     """Difference between groups of the mean silhouette of their rows.
 
     Are the members of one group better served by the clustering than those of another? The
@@ -129,11 +127,9 @@ silhouette_difference = named(
     --------
     >>> import polars as pl
     >>> from polarsfair import fairness
-    >>> df = pl.DataFrame(
-    ...     {"g": ["a", "b", "a", "b"], "c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]}
-    ... )
+    >>> df = pl.DataFrame({"g": ["a", "b", "a", "b"], "c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
     >>> roles = {"group": "g", "cluster": "c", "features": ["x"]}
     >>> round(df.pipe(fairness.silhouette_difference, **roles, ref="b"), 4)
     -0.0789
-    """,
-)
+    """
+    return difference(_silhouette)

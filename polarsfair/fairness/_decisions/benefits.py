@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -16,12 +16,12 @@ from polarsfair._engine.columns import (
     row_key,
     weight_columns,
 )
-from polarsfair._engine.compare import named
+from polarsfair._engine.compare import known_as
 from polarsfair._engine.faults import fault, stopping, weight_fault
 from polarsfair._engine.groups import gather_group, group_parts
-from polarsfair._engine.metric import Metric, Sister, define
+from polarsfair._engine.metric import Variant, define
 from polarsfair._engine.rows import WEIGHTED_SUMS
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._decisions.rates import check_boolean, decisions
@@ -126,8 +126,8 @@ def _count_benefits(
     powers = [f"|power_{i}" for i in range(len(alphas))]
     bad = ["|bad_score", "|bad_label", *(("bad",) if weight is not None else ())]
     lines = _benefit_columns(rows.select(**keys, **_row_columns(columns)), alphas)
-    summed = group_sum(lines, list(keys), [*sums, *powers, *bad])
-    table = stopping(summed, _faults(columns), [*sums, *powers])
+    table = summed(lines, list(keys), [*sums, *powers, *bad])
+    table = stopping(table, _faults(columns), [*sums, *powers])
     names = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
     return (
         gather_group(table, list(parts))
@@ -196,11 +196,9 @@ benefits = Tally(
 )
 
 
-def _of_decisions(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
-) -> pl.LazyFrame:
+def _of_decisions(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0) -> pl.LazyFrame:
     """View the benefits that decisions give: 0, 1 or 2."""
-    del keys, members
+    del keys
     benefit = (1 + pl.col("pred").cast(pl.Int64) - pl.col("label").cast(pl.Int64)).cast(pl.Float64)
     weight = pl.when(benefit.is_not_null()).then(pl.col("w")).otherwise(0)
     known = benefit.fill_null(1.0).alias("|benefit")
@@ -209,11 +207,9 @@ def _of_decisions(
     )
 
 
-def _of_scores(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
-) -> pl.LazyFrame:
+def _of_scores(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0) -> pl.LazyFrame:
     """View the benefits that soft predictions give, of the order asked for."""
-    del keys, members
+    del keys
     asked = pl.col("alpha") == _order(alpha)
     message = (
         f"the table of `fairness.benefits` holds no alpha {alpha}:"
@@ -239,26 +235,30 @@ def _per_group(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def _decisions_per_group(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
+    table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0
 ) -> pl.LazyFrame:
     """View one line per group, of decisions."""
-    return _per_group(_of_decisions(table, keys, members, alpha=alpha), keys)
+    return _per_group(_of_decisions(table, keys, alpha=alpha), keys)
 
 
 def _scores_per_group(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, alpha: float = 2.0
+    table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0
 ) -> pl.LazyFrame:
     """View one line per group, of soft predictions."""
-    return _per_group(_of_scores(table, keys, members, alpha=alpha), keys)
+    return _per_group(_of_scores(table, keys, alpha=alpha), keys)
 
 
 _SIZE, _TOTAL, _POWER = pl.col("size"), pl.col("total"), pl.col("power")
 
 
+def _is_soft(given: Mapping[str, Any]) -> bool:
+    return given.get("score") is not None and given.get("pred") is None
+
+
 def _individual(
     *, grouped: bool = False, **options: float
 ) -> Callable[[Callable[..., pl.Expr]], FairnessMetric]:
-    """Decorate the formula of an index; with `score` for `pred` its sister reads `benefits`."""
+    """Decorate the formula of an index; with `score` for `pred` its variant reads `benefits`."""
     facts = {"ideal": 0.0, "bounds": (0.0, math.inf), "better": "lower", "options": options}
     roles = ["group"] if grouped else []
 
@@ -277,7 +277,7 @@ def _individual(
             [*roles, "pred", "label"],
             of=FairnessMetric,
             view=_decisions_per_group if grouped else _of_decisions,
-            sisters=(Sister("score", "pred", soft),),
+            variants=(Variant(_is_soft, soft),),
             check=check_boolean,
             **facts,
         )(formula)
@@ -440,10 +440,8 @@ def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
     return pl.when(mean > 0).then(clean(parts.sum()))
 
 
-theil = named(
-    "theil",
-    __name__,
-    generalized_entropy.bind(alpha=1.0),
+@known_as()
+def theil() -> FairnessMetric:
     """Theil index of the benefits: generalized entropy of order 1.
 
     How unequally a decision benefits people, with b = 1 + prediction - label.
@@ -476,12 +474,12 @@ theil = named(
     >>> df = pl.DataFrame({"hired": [0, 1, 1, 0], "fit": [1, 1, 0, 0]})
     >>> round(df.pipe(fairness.theil, pred="hired", label="fit"), 3)
     0.347
-    """,
-)
-theil_between = named(
-    "theil_between",
-    __name__,
-    generalized_entropy_between.bind(alpha=1.0),
+    """
+    return generalized_entropy.bind(alpha=1.0)
+
+
+@known_as()
+def theil_between() -> FairnessMetric:
     """Part of the Theil index that lies between groups.
 
     The index that would be left if everybody had the mean benefit of their group.
@@ -517,12 +515,12 @@ theil_between = named(
     >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
     >>> round(df.pipe(fairness.theil_between, **roles), 3)
     0.057
-    """,
-)
-theil_within = named(
-    "theil_within",
-    __name__,
-    generalized_entropy_within.bind(alpha=1.0),
+    """
+    return generalized_entropy_between.bind(alpha=1.0)
+
+
+@known_as()
+def theil_within() -> FairnessMetric:
     """Part of the Theil index that lies within groups.
 
     What inequality of benefits there is among people of the same group.
@@ -558,8 +556,8 @@ theil_within = named(
     >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
     >>> round(df.pipe(fairness.theil_within, **roles), 3)
     0.174
-    """,
-)
+    """
+    return generalized_entropy_within.bind(alpha=1.0)
 
 
 @_individual(alpha=2.0)

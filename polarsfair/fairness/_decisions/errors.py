@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from polarsfair._engine.compare import compare, difference, named
+from polarsfair._engine.compare import compare, difference, known_as
 from polarsfair._formula import largest, quotient, spread
 from polarsfair.fairness._decisions import rates
 from polarsfair.fairness._decisions.rates import fn, fp, rate, tn, tp
@@ -31,16 +31,12 @@ __all__ = [
     "treatment_equality",
 ]
 
-_MODULE = __name__
+_gap = known_as(kind="opportunity", fair=(-0.1, 0.1))
+"""Names a difference between groups."""
 
 
-def _gap(name: str, of: FairnessMetric, doc: str) -> FairnessMetric:
-    return named(name, _MODULE, difference(of), doc, kind="opportunity", fair=(-0.1, 0.1))
-
-
-equal_opportunity = _gap(
-    "equal_opportunity",
-    rates.true_positive_rate,
+@_gap
+def equal_opportunity() -> FairnessMetric:
     """Difference of true positive rates.
 
     Those who deserve it should be selected equally often in every group.
@@ -89,12 +85,12 @@ equal_opportunity = _gap(
     │ F     ┆ 0.5   ┆ -0.5       ┆ 0.5   │
     │ M     ┆ 1.0   ┆ 0.0        ┆ 1.0   │
     └───────┴───────┴────────────┴───────┘
-    """,
-)
+    """
+    return difference(rates.true_positive_rate)
 
-predictive_equality = _gap(
-    "predictive_equality",
-    rates.false_positive_rate,
+
+@_gap
+def predictive_equality() -> FairnessMetric:
     """Difference of false positive rates.
 
     Those who do not deserve it should be selected equally often in every group.
@@ -135,8 +131,8 @@ predictive_equality = _gap(
     -0.5
     >>> df.pipe(fairness.predictive_equality, **roles, ref=pf.OVERALL)
     -0.25
-    """,
-)
+    """
+    return difference(rates.false_positive_rate)
 
 
 @rate(("pred", "label"))
@@ -145,9 +141,8 @@ def _mean_odds() -> pl.Expr:
     return (quotient(fp, fp + tn) + quotient(tp, tp + fn)) / 2
 
 
-average_odds = _gap(
-    "average_odds",
-    _mean_odds,
+@_gap
+def average_odds() -> FairnessMetric:
     """Mean of the differences of the false and the true positive rates.
 
     How much more readily a group is selected, deserving or not. A higher true positive rate and a
@@ -194,8 +189,8 @@ average_odds = _gap(
     >>> tpr = df.pipe(fairness.equal_opportunity, **roles)
     >>> (fpr - tpr) / 2
     0.0
-    """,
-)
+    """
+    return difference(_mean_odds)
 
 
 @compare(
@@ -305,9 +300,8 @@ def equalized_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl
     return largest([(fpr - other_fpr).abs(), (tpr - other_tpr).abs()])
 
 
-fnr_difference = _gap(
-    "fnr_difference",
-    rates.false_negative_rate,
+@_gap
+def fnr_difference() -> FairnessMetric:
     """Difference of false negative rates.
 
     Those who deserve it should be overlooked equally often in every group: `equal_opportunity`
@@ -357,12 +351,12 @@ fnr_difference = _gap(
     │ F     ┆ 0.5   ┆ 0.25       │
     │ M     ┆ 0.0   ┆ -0.25      │
     └───────┴───────┴────────────┘
-    """,
-)
+    """
+    return difference(rates.false_negative_rate)
 
-tnr_difference = _gap(
-    "tnr_difference",
-    rates.true_negative_rate,
+
+@_gap
+def tnr_difference() -> FairnessMetric:
     """Difference of true negative rates.
 
     Those who do not deserve it should be rejected equally often in every group:
@@ -397,12 +391,12 @@ tnr_difference = _gap(
     >>> df = pl.DataFrame({"sex": list("FFMM"), "hired": [0, 0, 0, 1], "fit": [0, 0, 0, 0]})
     >>> df.pipe(fairness.tnr_difference, group="sex", pred="hired", label="fit", ref="M")
     0.5
-    """,
-)
+    """
+    return difference(rates.true_negative_rate)
 
-for_difference = _gap(
-    "for_difference",
-    rates.false_omission_rate,
+
+@_gap
+def for_difference() -> FairnessMetric:
     """Difference of false omission rates.
 
     Of those who are rejected, equally many should have deserved it in every group.
@@ -451,12 +445,12 @@ for_difference = _gap(
     ... )
     >>> round(page["page"][0] - page["page"][1], 3)
     1.0
-    """,
-)
+    """
+    return difference(rates.false_omission_rate)
 
-fdr_difference = _gap(
-    "fdr_difference",
-    rates.false_discovery_rate,
+
+@_gap
+def fdr_difference() -> FairnessMetric:
     """Difference of false discovery rates.
 
     Of those who are selected, equally many should not have deserved it in every group:
@@ -493,12 +487,12 @@ fdr_difference = _gap(
     ... )
     >>> df.pipe(fairness.fdr_difference, group="sex", pred="hired", label="fit", ref="M")
     -0.5
-    """,
-)
+    """
+    return difference(rates.false_discovery_rate)
 
-predictive_parity = _gap(
-    "predictive_parity",
-    rates.precision,
+
+@_gap
+def predictive_parity() -> FairnessMetric:
     """Difference of precisions.
 
     Of those who are selected, equally many should have deserved it in every group.
@@ -536,12 +530,12 @@ predictive_parity = _gap(
     ... )
     >>> df.pipe(fairness.predictive_parity, group="sex", pred="hired", label="fit", ref="M")
     0.5
-    """,
-)
+    """
+    return difference(rates.precision)
 
-npv_difference = _gap(
-    "npv_difference",
-    rates.negative_predictive_value,
+
+@_gap
+def npv_difference() -> FairnessMetric:
     """Difference of negative predictive values.
 
     Of those who are rejected, equally many should not have deserved it in every group:
@@ -578,12 +572,12 @@ npv_difference = _gap(
     ... )
     >>> df.pipe(fairness.npv_difference, group="sex", pred="hired", label="fit", ref="M")
     -0.5
-    """,
-)
+    """
+    return difference(rates.negative_predictive_value)
 
-accuracy_difference = _gap(
-    "accuracy_difference",
-    rates.accuracy,
+
+@_gap
+def accuracy_difference() -> FairnessMetric:
     """Difference of accuracies.
 
     Decisions should be right equally often in every group, also called overall accuracy equality.
@@ -617,8 +611,8 @@ accuracy_difference = _gap(
     >>> df = pl.DataFrame({"sex": list("FFMM"), "hired": [0, 1, 0, 1], "fit": [1, 1, 0, 1]})
     >>> df.pipe(fairness.accuracy_difference, group="sex", pred="hired", label="fit", ref="M")
     -0.5
-    """,
-)
+    """
+    return difference(rates.accuracy)
 
 
 @rate(("pred", "label"), bounds=(0.0, math.inf))
@@ -627,10 +621,8 @@ def _misses_per_false_alarm() -> pl.Expr:
     return quotient(fn, fp)
 
 
-treatment_equality = named(
-    "treatment_equality",
-    _MODULE,
-    difference(_misses_per_false_alarm),
+@known_as(kind="opportunity", bounds=(-math.inf, math.inf))
+def treatment_equality() -> FairnessMetric:
     """Difference of false negatives over false positives.
 
     In every group the two kinds of error should stand in the same proportion.
@@ -667,7 +659,5 @@ treatment_equality = named(
     ... )
     >>> df.pipe(fairness.treatment_equality, group="sex", pred="hired", label="fit", ref="M")
     1.5
-    """,
-    kind="opportunity",
-    bounds=(-math.inf, math.inf),
-)
+    """
+    return difference(_misses_per_false_alarm)

@@ -11,6 +11,7 @@ from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
+from polarsfair.fairness._classes.distances import classes
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ decisions = Tally(
     count=_count_decisions,
     cells=("group", "pred", "label"),
     sums=WEIGHTED_SUMS,
+    contains=(classes,),
 )
 
 _PRED, _LABEL = pl.col("pred"), pl.col("label")
@@ -100,9 +102,9 @@ COUNTS = {
 tp, fp, fn, tn, selected, rejected, positive, negative = (pl.col(name).sum() for name in COUNTS)
 
 
-def counts(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def counts(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View each cell's weight under the counts that it belongs to."""
-    del keys, members
+    del keys
     return table.with_columns(
         pl.when(condition).then(pl.col("w")).otherwise(0).alias(name)
         for name, condition in COUNTS.items()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.compare import compare, difference, named, ratio
+from polarsfair._engine.compare import compare, difference, known_as, ratio
 from polarsfair._formula import log_magnitude, quotient
 from polarsfair.fairness._decisions.rates import rate, rejected, selected, selection_rate
+
+if TYPE_CHECKING:
+    from polarsfair.fairness._types import FairnessMetric
 
 __all__ = [
     "cohen_d",
@@ -20,10 +24,9 @@ __all__ = [
     "z_test_ratio",
 ]
 
-stat_parity = named(
-    "stat_parity",
-    __name__,
-    difference(selection_rate),
+
+@known_as(kind="outcome", fair=(-0.1, 0.1))
+def stat_parity() -> FairnessMetric:
     """Difference of selection rates.
 
     Also called statistical parity, demographic parity or mean difference: the groups should be
@@ -62,15 +65,12 @@ stat_parity = named(
     0.5
     >>> df.pipe(fairness.stat_parity, group="sex", pred="hired", ref="M")
     -0.5
-    """,
-    kind="outcome",
-    fair=(-0.1, 0.1),
-)
+    """
+    return difference(selection_rate)
 
-disparate_impact = named(
-    "disparate_impact",
-    __name__,
-    ratio(selection_rate),
+
+@known_as(kind="outcome", fair=(0.8, 1.25))
+def disparate_impact() -> FairnessMetric:
     """Ratio of selection rates.
 
     How many times as often a group is selected. How far a ratio is from 1 is judged by its
@@ -110,10 +110,8 @@ disparate_impact = named(
     0.5
     >>> df.pipe(fairness.disparate_impact, group="sex", pred="hired", ref="F")
     2.0
-    """,
-    kind="outcome",
-    fair=(0.8, 1.25),
-)
+    """
+    return ratio(selection_rate)
 
 
 def _smallest_ratio(value: pl.Expr) -> pl.Expr:

@@ -93,9 +93,9 @@ neighbours = Tally(
     count=_count_neighbours,
     cells=(),
     sums={"n": pl.col("n").sum(), "apart": pl.col("apart").sum()},
-    optional={},
+    defaults={},
     mergeable=False,
-    alone=("n_neighbors",),
+    single=("n_neighbors",),
 )
 
 _individual = functools.partial(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.group_pairs import PAIR, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE, largest_of, pair_sides
 from polarsfair._engine.metric import define
-from polarsfair._engine.reference import Everyone, check_ref
-from polarsfair._engine.slices import joined, kept_alive
+from polarsfair._engine.reference import Everyone
+from polarsfair._engine.slices import every_slice, joined
 from polarsfair._formula import quotient
 from polarsfair.fairness._outcomes.moments import outcome_bins, thresholds
 from polarsfair.fairness._scores.bins import without_overlap
@@ -19,7 +19,6 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.metric import Metric
 
 __all__ = ["max_statistical_parity", "no_disparate_impact_level", "statistical_parity_auc"]
 
@@ -45,9 +44,9 @@ def _shares(
     known = table.filter(pl.col("predicted") & pl.col("group").is_not_null())
     reached = _reached(known, cuts, keys)
     pair = [*keys, *PAIR, "level", "at"]
-    sides = pair_sides(reached, keys, ref).group_by(*pair, "side").agg(pl.col("kept", "size").sum())
+    sides = pair_sides(reached, keys, ref).group_by(*pair, SIDE).agg(pl.col("kept", "size").sum())
     share = quotient(pl.col("kept"), pl.col("size"))
-    own, other = (share.filter(pl.col("side") == side).first() for side in (0, 1))
+    own, other = (share.filter(pl.col(SIDE) == side).first() for side in (0, 1))
     return sides.group_by(pair).agg(own=own, theirs=other), [*keys, *PAIR]
 
 
@@ -68,31 +67,27 @@ def _reached(known: pl.LazyFrame, cuts: pl.LazyFrame, keys: Sequence[str]) -> pl
 def _level_gaps(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     ref: Any = None,
     levels: int = 150,
 ) -> pl.LazyFrame:
     """View one line per pair of groups: mean and maximum of the differences of their shares."""
-    del members
     shares, pair = _shares(table, keys, levels, ref)
     gap = (_OWN - _OTHER).abs()
     lines = shares.group_by(pair).agg(
         mean=gap.mean(), largest=gap.max(), own_known=_OWN.is_not_null().any()
     )
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 def _level_ratios(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     ref: Any = None,
     levels: int = 100,
 ) -> pl.LazyFrame:
     """View one line per level: its quantile, and whether the groups' shares are near there."""
-    del members
     shares, _ = _shares(table, keys, levels, ref)
     ratio = _OWN / _OTHER
     if ref is None:
@@ -104,11 +99,11 @@ def _level_ratios(
     lines = shares.group_by(*keys, "level", "at").agg(
         near=near.all() & compared.any(), own_known=_OWN.is_not_null().sum()
     )
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 _at_levels = functools.partial(
-    define, outcome_bins, "outcome", ("group", "pred"), of=FairnessMetric, check=check_ref
+    define, outcome_bins, "outcome", ("group", "pred"), of=FairnessMetric
 )
 
 

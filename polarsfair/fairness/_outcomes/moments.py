@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.columns import Column, resolve_columns, row_key, weight_columns
-from polarsfair._engine.compare import per_group, per_pair
 from polarsfair._engine.faults import stopping, weight_fault
 from polarsfair._engine.groups import gather_group, group_parts
-from polarsfair._engine.reference import check_ref
 from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
 from polarsfair._engine.slices import joined, running
 from polarsfair._engine.tally import Tally
@@ -297,24 +295,27 @@ _OPTIONAL = {
     "w2": pl.col("n"),
     **dict.fromkeys(_LABEL_SUMS, pl.lit(None, pl.Float64)),
 }
+_KNOWN = {"pred": pl.col("predicted"), "label": pl.col("labelled")}
 _CELLS = ("group", "predicted", "labelled", "low", "high")
-
-outcome_bins = Tally(
-    name="fairness.outcome_bins",
-    count=_count_outcome_bins,
-    cells=_CELLS,
-    sums=_sums,
-    optional=_OPTIONAL,
-    alone=("bins",),
-)
 
 outcomes = Tally(
     name="fairness.outcomes",
     count=_count_outcomes,
     cells=_CELLS,
     sums=_sums,
-    optional=_OPTIONAL,
-    also=(outcome_bins,),
+    defaults=_OPTIONAL,
+    known=_KNOWN,
+)
+
+outcome_bins = Tally(
+    name="fairness.outcome_bins",
+    count=_count_outcome_bins,
+    cells=_CELLS,
+    sums=_sums,
+    defaults=_OPTIONAL,
+    contains=(outcomes,),
+    single=("bins",),
+    known=_KNOWN,
 )
 
 
@@ -389,33 +390,21 @@ def _value_at(
     return joined(wanted, found, [*slices, "level"], how="left")
 
 
-def kept_groups(
-    table: pl.LazyFrame,
-    keys: Sequence[str],
-    members: Sequence[Metric],
-    *,
-    ref: Any = None,
-    q: float = 0.0,
+def kept_rows(table: pl.LazyFrame, keys: Sequence[str], *, q: float = 0.0) -> pl.LazyFrame:
+    """View the lines with the weight of the rows at or above the q-quantile."""
+    return kept(table, keys, q)
+
+
+def kept_rows_of_all(
+    table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None, q: float = 0.0
 ) -> pl.LazyFrame:
-    """View one line per group, of the rows that are kept."""
-    return per_group(kept(table, keys, q), keys, members, ref=ref)
+    """As `kept_rows`, if no groups are compared: the reference is checked, but not used."""
+    del ref
+    return kept(table, keys, q)
 
 
-def kept_pairs(
-    table: pl.LazyFrame,
-    keys: Sequence[str],
-    members: Sequence[Metric],
-    *,
-    ref: Any = None,
-    q: float = 0.0,
-) -> pl.LazyFrame:
-    """View one line per pair of groups, of the rows that are kept."""
-    return per_pair(kept(table, keys, q), keys, members, ref=ref)
-
-
-def all_kept(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def all_kept(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View the lines with every row kept."""
-    del members
     return kept(table, keys, 0.0)
 
 
@@ -431,4 +420,3 @@ def check_quantile(metric: Metric, schema: pl.Schema) -> None:
             " none: count it with `fairness.outcome_bins`"
         )
         raise ValueError(msg)
-    check_ref(metric, schema)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.compare import compare, difference, group_max, named, ratio
-from polarsfair._engine.metric import Sister, define
+from polarsfair._engine.compare import compare, difference, group_max, known_as, ratio
+from polarsfair._engine.metric import Variant, define
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._outcomes.moments import (
     about_mean,
     all_kept,
     check_quantile,
-    kept_groups,
-    kept_pairs,
+    kept_rows,
+    kept_rows_of_all,
     mean_over,
     outcome_bins,
     outcomes,
@@ -25,7 +25,7 @@ from polarsfair.fairness._outcomes.moments import (
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 __all__ = [
     "correlation_difference",
@@ -44,17 +44,7 @@ _KEPT, _KEPT_LABELLED, _SIZE = pl.col("kept"), pl.col("kept_labelled"), pl.col("
 _BOTH = ("pred", "label")
 
 
-class OutcomeMetric(FairnessMetric):
-    """A metric of outcomes, whose table says in cells of their own what was known."""
-
-    @property
-    def usable(self) -> pl.Expr:
-        """Say whether the rows of a line have all that the metric reads."""
-        cells = {"pred": "predicted", "label": "labelled"}
-        return pl.all_horizontal(pl.col(cells[role]) for role in self.roles if role in cells)
-
-
-_rate = functools.partial(define, outcomes, "quality", of=OutcomeMetric)
+_rate = functools.partial(define, outcomes, "quality", of=FairnessMetric)
 """Decorates a rate of one group, over the lines that are kept."""
 
 
@@ -146,21 +136,17 @@ def _in_bins(metric: FairnessMetric) -> FairnessMetric:
     return replace(metric, tally=outcome_bins, bases=bases)
 
 
-def _above(metric: FairnessMetric, q: float, *, pairs: bool = False) -> FairnessMetric:
+def _above(metric: FairnessMetric, q: float) -> FairnessMetric:
     """Let a comparison read the rows at or above the quantile, by default at the level `q`."""
-    view: Callable[..., pl.LazyFrame] = functools.partial(kept_pairs if pairs else kept_groups, q=q)
+    compares = "ref" in metric.option_names
+    view = functools.partial(kept_rows if compares else kept_rows_of_all, q=q)
     metric = replace(metric, view=view, check=check_quantile)
     binned = _in_bins(metric)
-    return binned if q > 0 else replace(metric, sisters=(Sister(_needs_bins, None, binned),))
+    return binned if q > 0 else replace(metric, variants=(Variant(_needs_bins, binned),))
 
 
-def _known(name: str, metric: FairnessMetric, doc: str, **facts: Any) -> FairnessMetric:
-    return named(name, __name__, metric, doc, **facts)
-
-
-quantile_disparate_impact = _known(
-    "quantile_disparate_impact",
-    _above(ratio(_kept_share), 0.8),
+@known_as(kind="outcome", fair=(0.8, 1.25))
+def quantile_disparate_impact() -> FairnessMetric:
     """Ratio of the shares that are predicted to be at the top.
 
     Being among the highest predictions is taken as being selected.
@@ -200,14 +186,12 @@ quantile_disparate_impact = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 4, 3, 5]})
     >>> df.pipe(fairness.quantile_disparate_impact, group="sex", pred="pay", ref="M", q=0.3)
     0.5
-    """,
-    kind="outcome",
-    fair=(0.8, 1.25),
-)
+    """
+    return _above(ratio(_kept_share), 0.8)
 
-quantile_stat_parity = _known(
-    "quantile_stat_parity",
-    _above(difference(_kept_share), 0.5),
+
+@known_as(kind="outcome", fair=(-0.1, 0.1))
+def quantile_stat_parity() -> FairnessMetric:
     """Difference of the shares that are predicted to be at the top.
 
     Formula, with t the q-quantile of all predictions of the slice::
@@ -241,14 +225,12 @@ quantile_stat_parity = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 2, 3, 4]})
     >>> df.pipe(fairness.quantile_stat_parity, group="sex", pred="pay", ref="M")
     -1.0
-    """,
-    kind="outcome",
-    fair=(-0.1, 0.1),
-)
+    """
+    return _above(difference(_kept_share), 0.5)
 
-quantile_stat_parity_error = _known(
-    "quantile_stat_parity_error",
-    _above(group_max(_edge_share), 0.5),
+
+@known_as(kind="outcome", ideal=0.0, better="lower")
+def quantile_stat_parity_error() -> FairnessMetric:
     """Bound that the bins leave on `quantile_stat_parity`.
 
     Of the bin that holds the quantile some rows may lie below it, and are kept all the same: the
@@ -281,15 +263,12 @@ quantile_stat_parity_error = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 2, 3, 4]})
     >>> df.pipe(fairness.quantile_stat_parity_error, group="sex", pred="pay", bins=[0, 2.2, 5])
     1.0
-    """,
-    kind="outcome",
-    ideal=0.0,
-    better="lower",
-)
+    """
+    return _above(group_max(_edge_share), 0.5)
 
-mean_difference = _known(
-    "mean_difference",
-    _above(difference(_kept_mean), 0.0),
+
+@known_as(kind="outcome")
+def mean_difference() -> FairnessMetric:
     """Difference of mean predictions.
 
     Formula::
@@ -325,13 +304,12 @@ mean_difference = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 3, 3, 5]})
     >>> df.pipe(fairness.mean_difference, group="sex", pred="pay", ref="M")
     -2.0
-    """,
-    kind="outcome",
-)
+    """
+    return _above(difference(_kept_mean), 0.0)
 
-mean_ratio = _known(
-    "mean_ratio",
-    _above(ratio(_kept_mean), 0.0),
+
+@known_as(kind="outcome")
+def mean_ratio() -> FairnessMetric:
     """Ratio of mean predictions.
 
     Formula::
@@ -367,12 +345,11 @@ mean_ratio = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "pay": [1, 3, 3, 5]})
     >>> df.pipe(fairness.mean_ratio, group="sex", pred="pay", ref="M")
     0.5
-    """,
-    kind="outcome",
-)
+    """
+    return _above(ratio(_kept_mean), 0.0)
 
 
-@functools.partial(_above, q=0.0, pairs=True)
+@functools.partial(_above, q=0.0)
 @compare(
     _kept_mean,
     _kept_variance,
@@ -436,9 +413,8 @@ def z_score_difference(
     return pl.when(freedom > 0).then(quotient(apart, pooled))
 
 
-correlation_difference = _known(
-    "correlation_difference",
-    _above(difference(_correlation), 0.0),
+@known_as(kind="opportunity")
+def correlation_difference() -> FairnessMetric:
     """Difference of the correlations between prediction and label.
 
     Formula, with r Pearson's correlation::
@@ -474,13 +450,12 @@ correlation_difference = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "said": [1, 2, 1, 2], "was": [1, 2, 2, 1]})
     >>> round(df.pipe(fairness.correlation_difference, group="sex", pred="said", label="was"), 6)
     2.0
-    """,
-    kind="opportunity",
-)
+    """
+    return _above(difference(_correlation), 0.0)
 
-rmse_ratio = _known(
-    "rmse_ratio",
-    _above(ratio(_rmse), 0.0),
+
+@known_as(kind="opportunity")
+def rmse_ratio() -> FairnessMetric:
     """Ratio of the root mean squared errors.
 
     Formula, with RMSE = sqrt(mean of (prediction - label)^2)::
@@ -516,13 +491,12 @@ rmse_ratio = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "said": [1, 2, 1, 2], "was": [2, 3, 3, 4]})
     >>> df.pipe(fairness.rmse_ratio, group="sex", pred="said", label="was", ref="M")
     0.5
-    """,
-    kind="opportunity",
-)
+    """
+    return _above(ratio(_rmse), 0.0)
 
-mae_ratio = _known(
-    "mae_ratio",
-    _above(ratio(_mae), 0.0),
+
+@known_as(kind="opportunity")
+def mae_ratio() -> FairnessMetric:
     """Ratio of the mean absolute errors.
 
     Formula, with MAE = mean of |prediction - label|::
@@ -558,9 +532,8 @@ mae_ratio = _known(
     >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "said": [1, 2, 1, 2], "was": [2, 3, 3, 4]})
     >>> df.pipe(fairness.mae_ratio, group="sex", pred="said", label="was", ref="M")
     0.5
-    """,
-    kind="opportunity",
-)
+    """
+    return _above(ratio(_mae), 0.0)
 
 
 @_rate(_BOTH, view=all_kept, bounds=(0.0, 1.0), ideal=1.0, better="higher")

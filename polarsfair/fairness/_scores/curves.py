@@ -15,7 +15,7 @@ from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read
 from polarsfair._engine.request import check_names
-from polarsfair._engine.slices import inner_names, joined, running
+from polarsfair._engine.slices import hidden_slices, joined, running
 from polarsfair._engine.tally import merge, slice_names
 from polarsfair._formula import quotient
 from polarsfair.fairness._decisions.rates import decisions
@@ -238,7 +238,7 @@ def calibration(
     columns = ["low", "high", "mean_score", "positive_rate", "n"]
     table, keys = _scored(frame, roles, by, bins, ["label"], columns)
     known = table.filter(pl.col("label").is_not_null() & pl.col("low").is_not_null())
-    lines = calibrated(known, keys, [], calibration_bins=calibration_bins)
+    lines = calibrated(known, keys, calibration_bins=calibration_bins)
     number = pl.col("calibration_bin").cast(pl.Float64)
     width = number * 0 + calibration_bins
     lines = lines.select(
@@ -343,13 +343,13 @@ def _scored(
     """
     given = {role: into for role, into in roles.items() if into is not None}
     slices = columns_of(by)
-    inner = inner_names(slice_names(slices, scores))
+    inner = hidden_slices(slice_names(slices, scores))
     for name in inner:
         if name in columns:
             msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
             raise ValueError(msg)
     if not given:
-        table = scores.complete(merge(rows, scores, slices, _table_columns(rows, needed)))
+        table = scores.with_defaults(merge(rows, scores, slices, _table_columns(rows, needed)))
     else:
         for role in ("score", *needed):
             if role not in given:
@@ -390,7 +390,7 @@ def _from_the_top(lines: pl.LazyFrame, keys: Sequence[str], by: IntoSlices | Non
 
 def _shown(result: pl.LazyFrame, by: IntoSlices | None) -> pl.LazyFrame:
     """Give slices the names back that the caller knows."""
-    inner = inner_names([column.meta.output_name() for column in columns_of(by)])
+    inner = hidden_slices([column.meta.output_name() for column in columns_of(by)])
     return result.rename({name: shown for shown, name in inner.items()})
 
 

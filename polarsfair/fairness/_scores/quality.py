@@ -11,9 +11,9 @@ import polars as pl
 from polarsfair._engine.columns import Column, binary_key, resolve_columns, row_key, weight_columns
 from polarsfair._engine.faults import binary_fault, fault, stopping, weight_fault
 from polarsfair._engine.groups import gather_group, group_parts
-from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.metric import define
 from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
-from polarsfair._engine.slices import group_sum, running
+from polarsfair._engine.slices import running, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._scores.bins import (
@@ -133,11 +133,11 @@ def _binned_sums(
     number = bin_number(_SCORE, bins, columns["score"].dtype)
     binned = rows.with_columns(number.alias(BIN))
     if bins is None:
-        return group_sum(binned, names, sums)
+        return summed(binned, names, sums)
     parts = _sums_of(_SCORE, bins, labelled=labelled)
     if weighed:
         parts = {name: _W * part for name, part in parts.items()}
-    return group_sum(binned.with_columns(**parts), names, [*sums, *parts])
+    return summed(binned.with_columns(**parts), names, [*sums, *parts])
 
 
 def _sums_of(score: pl.Expr, bins: Bins, *, labelled: bool) -> dict[str, pl.Expr]:
@@ -188,26 +188,17 @@ scores = Tally(
     count=_count_scores,
     cells=("group", "label", "low", "high"),
     sums={**WEIGHTED_SUMS, **{name: pl.col(name).sum() for name in ("s", "s2", "log_loss")}},
-    optional={"w": pl.col("n"), "w2": pl.col("n"), "log_loss": pl.lit(None, pl.Float64)},
-    alone=("bins",),
+    defaults={"w": pl.col("n"), "w2": pl.col("n"), "log_loss": pl.lit(None, pl.Float64)},
+    single=("bins",),
+    known={"score": _LOW.is_not_null() & _HIGH.is_not_null()},
 )
-
-
-class ScoreMetric(FairnessMetric):
-    """A metric of scores: it reads the bins beside the cells of its roles."""
-
-    @property
-    def cells_read(self) -> list[str]:
-        """The cells of the table that the metric reads."""
-        return [*(cell for cell in self.tally.cells if cell in self.roles), "low", "high"]
 
 
 # --- rankings -----------------------------------------------------------------------------------
 
 
-def ranked(table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]) -> pl.LazyFrame:
+def ranked(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per bin: positives and negatives in it, and in all higher bins."""
-    del members
     return ranks(label_weights(table), keys)
 
 
@@ -236,7 +227,7 @@ _POS_ABOVE, _NEG_ABOVE = pl.col("pos_above"), pl.col("neg_above")
 _POS_DOWN, _NEG_DOWN = pl.col("pos_down"), pl.col("neg_down")
 
 _ranking = functools.partial(
-    define, scores, "quality", ("score", "label"), of=ScoreMetric, view=ranked, bounds=(0.0, 1.0)
+    define, scores, "quality", ("score", "label"), of=FairnessMetric, view=ranked, bounds=(0.0, 1.0)
 )
 _good = functools.partial(_ranking, ideal=1.0, better="higher")
 _bound = functools.partial(_ranking, ideal=0.0, better="lower")
@@ -542,11 +533,9 @@ def ks_error() -> pl.Expr:
 # --- probabilities ------------------------------------------------------------------------------
 
 
-def _probabilities(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric]
-) -> pl.LazyFrame:
+def _probabilities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View the lines whose score and label are known; stop where a score is no probability."""
-    del keys, members
+    del keys
     known = _LABEL.is_not_null() & _LOW.is_not_null()
     message = (
         "`score` holds a value outside 0 to 1, and this metric needs a probability: calibrate the"
@@ -567,7 +556,6 @@ def _probabilities(
 def calibrated(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     calibration_bins: Any = 10,
 ) -> pl.LazyFrame:
@@ -575,13 +563,13 @@ def calibrated(
     if not isinstance(calibration_bins, int) or calibration_bins < 1:
         msg = f"`calibration_bins` is a number of bins over 0 to 1, got {calibration_bins!r}"
         raise ValueError(msg)
-    lines = _probabilities(table, keys, members)
+    lines = _probabilities(table, keys)
     number = equal_bin_of_low(calibration_bins, "calibration_bins").alias("calibration_bin")
     return lines.group_by(*keys, number).agg(pl.col("size", "total", "positives", "n").sum())
 
 
 _chances = functools.partial(
-    define, scores, "quality", ("score", "label"), of=ScoreMetric, ideal=0.0, better="lower"
+    define, scores, "quality", ("score", "label"), of=FairnessMetric, ideal=0.0, better="lower"
 )
 
 

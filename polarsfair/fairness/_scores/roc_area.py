@@ -7,34 +7,30 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import compare
-from polarsfair._engine.group_pairs import PAIR, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE, largest_of, pair_sides
 from polarsfair._engine.metric import define
-from polarsfair._engine.reference import check_ref
-from polarsfair._engine.slices import kept_alive, running
-from polarsfair.fairness._scores.quality import ScoreMetric, auc_error, label_weights, ranks, scores
+from polarsfair._engine.slices import every_slice, running
+from polarsfair.fairness._scores.quality import auc_error, label_weights, ranks, scores
+from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.metric import Metric
 
 __all__ = ["abroca", "abroca_error"]
 
 _POS, _NEG = pl.col("pos"), pl.col("neg")
 
 
-def _roc_pairs(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, ref: Any = None
-) -> pl.LazyFrame:
+def _roc_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per pair of groups: the area between their ROC curves."""
-    del members
     weights = label_weights(table)
     bins = weights.group_by(*keys, "group", "low", "high").agg(pl.col("pos", "neg").sum())
     pair = [*keys, *PAIR]
-    curves = ranks(pair_sides(bins, keys, ref), [*pair, "side"])
-    segments = _segments(curves, [*pair, "side"])
+    curves = ranks(pair_sides(bins, keys, ref), [*pair, SIDE])
+    segments = _segments(curves, [*pair, SIDE])
     lines = _between(segments, pair)
-    return kept_alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
 def _segments(curves: pl.LazyFrame, side: Sequence[str]) -> pl.LazyFrame:
@@ -54,7 +50,7 @@ def _segments(curves: pl.LazyFrame, side: Sequence[str]) -> pl.LazyFrame:
 def _between(segments: pl.LazyFrame, pair: Sequence[str]) -> pl.LazyFrame:
     """Integrate the distance of two curves over the false positive rate, piece by piece."""
     sides = [
-        pl.when(pl.col("side") == side).then(pl.col(name)).alias(f"{name}_{side}")
+        pl.when(pl.col(SIDE) == side).then(pl.col(name)).alias(f"{name}_{side}")
         for side in (0, 1)
         for name in ("x", "y", "slope", "sound")
     ]
@@ -87,12 +83,11 @@ def _height(x: pl.Expr) -> pl.Expr:
     scores,
     "quality",
     ("group", "score", "label"),
-    of=ScoreMetric,
+    of=FairnessMetric,
     view=_roc_pairs,
     ideal=0.0,
     bounds=(0.0, 1.0),
     better="lower",
-    check=check_ref,
 )
 def abroca(*, ref: Any = None) -> pl.Expr:
     """Area between the ROC curves of two groups.

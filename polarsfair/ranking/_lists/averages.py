@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.faults import fault
-from polarsfair._engine.metric import Metric, Sister, define
+from polarsfair._engine.metric import Metric, Variant, define
 from polarsfair._engine.tally import keywords_of
 from polarsfair._formula import quotient
 from polarsfair.ranking._lists.conventions import CHOICES, setting
@@ -53,8 +54,13 @@ class Mean:
         name = f"{self.__name__}|{sorted(options.items())!r}"
         return name, f"{name}|users"
 
-    def of_lists(self, evidence: Evidence, options: Mapping[str, Any]) -> dict[str, pl.Expr]:
-        """Give the two columns."""
+    def with_values(self, lines: pl.LazyFrame, options: Mapping[str, Any]) -> pl.LazyFrame:
+        """Add the two columns to the lines of a table of lists or of gains."""
+        evidence = evidence_of(lines, options)
+        columns = self._of_lists(evidence, options)
+        return evidence.ideals.added_to(lines).with_columns(**columns)
+
+    def _of_lists(self, evidence: Evidence, options: Mapping[str, Any]) -> dict[str, pl.Expr]:
         convention = options.get("convention", "jurity")
         over, empty = (
             setting(name, options.get(name), convention, self.__name__)
@@ -75,6 +81,24 @@ class Mean:
             value: pl.when(averaged).then(pl.when(has_relevant).then(found).otherwise(otherwise)),
             users: pl.when(averaged).then(_USERS).otherwise(0),
         }
+
+
+def evidence_of(lines: pl.LazyFrame, options: Mapping[str, Any]) -> Evidence:
+    """Return what the lines of either table know of a list that is cut at k."""
+    columns = lines.collect_schema()
+    if "depth" in columns:
+        return Masks(*_masks(columns.names(), options.get("k", AT)))
+    return Numbers(graded=options.get("gain") not in (None, "binary"))
+
+
+def _masks(columns: Sequence[str], k: Any) -> tuple[list[str], int]:
+    """Name the mask columns that hold the first k ranks, and return the last of these ranks."""
+    asked = depths(k)
+    names = [name for name in MASKS if name in columns]
+    cuts = [one for one in asked if one is not None]
+    if len(cuts) < len(asked):
+        return names, len(names) * WORD
+    return names[: -(-max(cuts) // WORD)], max(cuts)
 
 
 _EXPLAINED: Mapping[str, str] = {
@@ -108,18 +132,6 @@ def _with_parameters(doc: str, names: Sequence[str]) -> str:
     return inspect.cleandoc(doc).replace("\nNotes\n", f"\n{listed}\n\nNotes\n", 1)
 
 
-def _with_values(
-    lines: pl.LazyFrame, members: Sequence[Metric], evidence: Evidence
-) -> pl.LazyFrame:
-    columns: dict[str, pl.Expr] = {}
-    for member in members:
-        formula = member.formula
-        if isinstance(formula, Mean):
-            taken = {n: member.options[n] for n in keywords_of(formula) if n in member.options}
-            columns |= formula.of_lists(evidence, taken)
-    return evidence.ideals.added_to(lines).with_columns(**columns)
-
-
 def _at(lines: pl.LazyFrame, keys: Sequence[str], k: Any) -> pl.LazyFrame:
     """Give every line for every k that is asked for, in ``k|``, and in ``k`` where it is a key."""
     asked = pl.Series("k|", depths(k), dtype=pl.Int64)
@@ -131,23 +143,17 @@ def _at(lines: pl.LazyFrame, keys: Sequence[str], k: Any) -> pl.LazyFrame:
     return lines.join(pl.LazyFrame([asked, asked.alias("k")]), how="cross")
 
 
-def places(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = AT
-) -> pl.LazyFrame:
-    """View the lists of the table, cut at k, with the value of every member."""
+def places(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = AT) -> pl.LazyFrame:
+    """View the lists of the table, cut at k."""
     asked = [one for one in depths(k) if one is not None]
-    names = [name for name in MASKS if name in table.collect_schema()]
-    if len(asked) == len(depths(k)):
-        names = names[: -(-max(asked) // WORD)]
-    last = max(asked) if len(asked) == len(depths(k)) else len(names) * WORD
+    names, _ = _masks(table.collect_schema().names(), k)
     deep = pl.col("depth") < K if asked else pl.lit(value=False)
     stop = fault(deep.fill_null(value=False), _too_deep(max(asked, default=0)))
     whole = fault(K.is_null() & (pl.col("depth") < N_REC), _TOO_LONG)
-    lines = _at(table, keys, k).with_columns(
+    return _at(table, keys, k).with_columns(
         pl.coalesce(stop, whole, _USERS).alias("users"),
         **{name: _cut(name, number) for number, name in enumerate(names)},
     )
-    return _with_values(lines, members, Masks(names, last))
 
 
 _TOO_LONG = "some lists are longer than the table keeps: count it with a larger `k`, or ask a `k`"
@@ -168,34 +174,34 @@ def _cut(name: str, number: int) -> pl.Expr:
     return pl.when(left.fill_null(WORD) == WORD).then(word).otherwise(word & kept)
 
 
-def numbers(
-    table: pl.LazyFrame,
-    keys: Sequence[str],
-    members: Sequence[Metric],
-    *,
-    k: Any = AT,
-    convention: str = "jurity",
-    discount: str | None = None,
-    p: float = 0.8,
-    gain: str | None = None,
-) -> pl.LazyFrame:
-    """View the lists of a table of gains at k, with the value of every member."""
-    del keys
-    (wanted,) = settings_of(None, discount=discount, convention=convention, p=p, gain=gain)
-    read = {name for member in members for name in keywords_of(member.formula)}
-    cells = {
-        cell: value
-        for (cell, value), option in zip(wanted.cells().items(), _READ_BY, strict=True)
-        if option in read
-    }
-    alike = (pl.col(cell).eq_missing(pl.lit(value)) for cell, value in cells.items())
-    mine, lacking = lines_of(k, pl.all_horizontal(pl.lit(value=True), *alike))
-    missing = fault(lacking, _not_held(k, cells))
-    lines = table.with_columns(users=pl.coalesce(missing, _USERS)).filter(mine)
-    lines = _one_setting(lines, [name for name in wanted.cells() if name not in cells])
-    many = isinstance(k, (list, tuple, range))
-    lines = lines.with_columns(pl.col("k").alias("k|")) if many else lines.rename({"k": "k|"})
-    return _with_values(lines, members, Numbers(graded=wanted.grading is not None))
+@functools.cache
+def numbers_for(*read: str) -> Callable[..., pl.LazyFrame]:
+    """Return the view of a table of gains for formulas that have the options `read`."""
+
+    def numbers(
+        table: pl.LazyFrame,
+        keys: Sequence[str],
+        *,
+        k: Any = AT,
+        convention: str = "jurity",
+        discount: str | None = None,
+        p: float = 0.8,
+        gain: str | None = None,
+    ) -> pl.LazyFrame:
+        """View the lists of a table of gains at k."""
+        del keys
+        (wanted,) = settings_of(None, discount=discount, convention=convention, p=p, gain=gain)
+        named = zip(wanted.cells().items(), _READ_BY, strict=True)
+        cells = {cell: value for (cell, value), option in named if option in read}
+        alike = (pl.col(cell).eq_missing(pl.lit(value)) for cell, value in cells.items())
+        mine, lacking = lines_of(k, pl.all_horizontal(pl.lit(value=True), *alike))
+        missing = fault(lacking, _not_held(k, cells))
+        lines = table.with_columns(users=pl.coalesce(missing, _USERS)).filter(mine)
+        lines = _one_setting(lines, [name for name in wanted.cells() if name not in cells])
+        many = isinstance(k, (list, tuple, range))
+        return lines.with_columns(pl.col("k").alias("k|")) if many else lines.rename({"k": "k|"})
+
+    return numbers
 
 
 _READ_BY = ("discount", "p", "gain")
@@ -241,17 +247,20 @@ def _check(metric: Metric, schema: pl.Schema) -> None:
 def quality(**facts: Any) -> Callable[[Callable[..., pl.Expr]], RankingMetric]:
     """Decorate the value of one list; the metric is its mean over users.
 
-    Where masks cannot tell, its sister reads a table of gains.
+    Where masks cannot tell, its variant reads a table of gains.
     """
-    made = {"ideal": 1.0, "bounds": (0.0, 1.0), "better": "higher", "many": ("k",), **facts}
+    made = {"ideal": 1.0, "bounds": (0.0, 1.0), "better": "higher", **facts}
     made |= {"roles": ("actual", "user", "item"), "of": RankingMetric, "check": _check}
 
     def metric(value: Callable[..., pl.Expr]) -> RankingMetric:
         formula = Mean(value)
-        sister: RankingMetric = define(gains, "quality", view=numbers, **made)(formula)
+        read = [option for option in _READ_BY if option in keywords_of(formula)]
+        variant: RankingMetric = define(gains, "quality", view=numbers_for(*read), **made)(formula)
         asks = _needs_grades if "gain" in keywords_of(formula) else _needs_numbers
-        sisters = (Sister(asks, None, sister),)
-        own: RankingMetric = define(lists, "quality", view=places, sisters=sisters, **made)(formula)
+        variants = (Variant(asks, variant),)
+        own: RankingMetric = define(lists, "quality", view=places, variants=variants, **made)(
+            formula
+        )
         return own
 
     return metric

@@ -309,7 +309,6 @@ gains = Tally(
     count=_count_gains,
     cells=("group", *_LABELS, *VALUES, "n_rel", "n_rec"),
     sums={"users": pl.col("users").sum()},
-    optional={},
-    frames=("actual",),
-    splits=("group",),
+    defaults={},
+    passed_on=("convention", "discount", "p", "gain", "max_grade"),
 )

@@ -246,20 +246,10 @@ def _masked(inputs: Inputs, hits: pl.LazyFrame, masks: Sequence[str]) -> pl.Lazy
     return found.with_columns(pl.col("clash|") - seen)
 
 
-class _Lists(Tally):
-    """A tally whose tables have as many mask columns as their depth needs."""
-
-    def complete(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """Leave the table as it is: a mask column that it lacks has no hits."""
-        return table
-
-
-lists = _Lists(
+lists = Tally(
     name="ranking.lists",
     count=_count_lists,
     cells=("group", *MASKS, "n_rel", "n_rec", "depth"),
     sums={"users": pl.col("users").sum(), "repeats": pl.col("repeats").sum()},
-    optional={},
-    frames=("actual",),
-    splits=("group",),
+    defaults={},
 )

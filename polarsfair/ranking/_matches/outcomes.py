@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.compare import named, ratio
+from polarsfair._engine.compare import known_as, ratio
 from polarsfair._engine.metric import Metric, define
-from polarsfair._engine.reference import check_ref
 from polarsfair._formula import quotient
 from polarsfair.ranking._matches.pairs import SUMS, match_scores, matches
 from polarsfair.ranking._shown.recs import lines_at, listed
@@ -35,19 +34,14 @@ def _total(name: str) -> pl.Expr:
     return pl.col(name).sum()
 
 
-def at_k(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
-) -> pl.LazyFrame:
+def at_k(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View the lines of every k that is asked for."""
-    del members
     return lines_at(table, keys, k, SUMS)
 
 
-def by_score(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
-) -> pl.LazyFrame:
+def by_score(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View one line per score, with its clicks and other outcomes; slices keep a line without."""
-    lines = at_k(table, keys, members, k=k)
+    lines = at_k(table, keys, k=k)
     known = pl.col("score").is_not_null() & pl.col("click").is_not_null()
     pairs = pl.when(known).then(pl.col("pairs").cast(pl.Float64)).otherwise(0.0)
     return lines.group_by(*keys, *["k"] * listed(k), "score").agg(
@@ -59,8 +53,6 @@ def needs(column: str, what: str) -> Callable[[Metric, pl.Schema], None]:
     """Make a check that the table holds what a metric reads."""
 
     def check(metric: Metric, schema: pl.Schema) -> None:
-        if metric.bases:
-            check_ref(metric, schema)
         if column not in schema:
             msg = f"`{metric.name}` needs {what}"
             raise TypeError(msg)
@@ -86,7 +78,7 @@ def over_pairs(
     *, tally: Any = matches, view: Any = at_k, **facts: Any
 ) -> Callable[[Callable[..., pl.Expr]], RankingMetric]:
     """Decorate a formula over the sums of a table of matches."""
-    return define(tally, "quality", _ROLES, of=RankingMetric, view=view, many=("k",), **facts)
+    return define(tally, "quality", _ROLES, of=RankingMetric, view=view, **facts)
 
 
 @over_pairs(better="higher")
@@ -349,10 +341,8 @@ def _mae() -> pl.Expr:
     return quotient(_total("error"), _total("scored"))
 
 
-rmse_ratio = named(
-    "rmse_ratio",
-    __name__,
-    ratio(_rmse),
+@known_as(kind="opportunity", check=needs("scored", _SCORES))
+def rmse_ratio() -> RankingMetric:
     """Compare user groups by the root mean squared error of the score.
 
     Formula: ``RMSE(group) / RMSE(ref)``, with ``RMSE = sqrt(mean of (score - value)^2)`` over all
@@ -389,15 +379,12 @@ rmse_ratio = named(
     >>> roles = {"user": "user", "item": "item", "score": "score", "value": "stars", "group": "sex"}
     >>> recs.pipe(ranking.rmse_ratio, actual, **roles, ref="M")
     0.5
-    """,
-    kind="opportunity",
-    check=needs("scored", _SCORES),
-)
+    """
+    return ratio(_rmse)
 
-mae_ratio = named(
-    "mae_ratio",
-    __name__,
-    ratio(_mae),
+
+@known_as(kind="opportunity", check=needs("scored", _SCORES))
+def mae_ratio() -> RankingMetric:
     """Compare user groups by the mean absolute error of the score.
 
     Formula: ``MAE(group) / MAE(ref)``, with ``MAE = mean of |score - value|`` over all matches of a
@@ -434,7 +421,5 @@ mae_ratio = named(
     >>> roles = {"user": "user", "item": "item", "score": "score", "value": "stars", "group": "sex"}
     >>> recs.pipe(ranking.mae_ratio, actual, **roles, ref="M")
     0.5
-    """,
-    kind="opportunity",
-    check=needs("scored", _SCORES),
-)
+    """
+    return ratio(_mae)

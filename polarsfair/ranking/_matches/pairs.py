@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from polarsfair._engine.faults import fault, stopping
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._inputs import ONE, resolve
 from polarsfair.ranking._lists.masks import check_order, depths, one_of
@@ -295,7 +295,7 @@ def _scaled(inputs: Inputs, table: pl.LazyFrame) -> pl.LazyFrame:
         return table
     keys = [*inputs.both, *inputs.of_actual]
     items = inputs.actual.select(*keys, "item").unique().with_columns(ONE.alias("items|"))
-    counted = group_sum(items, keys, ["items|"])
+    counted = summed(items, keys, ["items|"])
     joined = (
         table.join(counted, on=keys, how="left", nulls_equal=True)
         if keys
@@ -361,57 +361,9 @@ class _Count:
         return _count(*frames, **keywords, by_score=self.by_score)
 
 
-class _Matches(Tally):
-    """A tally whose tables hold the sums of the roles that were given, and no others."""
+_ABSENT = {name: pl.lit(None, pl.Float64) for name in SUMS if name not in ("n", "pairs", "value")}
 
-    def complete(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """Leave the table as it is: what it lacks, `check` has asked for."""
-        return table
-
-
-_ABSENT = {name: pl.lit(None) for name in SUMS if name not in ("n", "pairs", "value")}
-
-match_scores = _Matches(
-    name="ranking.match_scores",
-    count=_Count(
-        """Count matched pairs by score and outcome, beside the sums of `ranking.matches`.
-
-    As `ranking.matches`, with the cells ``score`` and ``click`` (the value, which must be 0 or 1):
-    what `ranking.auc` reads, and everything else that reads a table of matches. It has a line per
-    distinct score, so it is as large as there are matched pairs.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from polarsfair import ranking
-    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "score": [0.9, 0.4, 0.5]})
-    >>> actual = pl.DataFrame({"user": [1, 1], "item": [7, 8], "click": [1, 0]})
-    >>> table = ranking.match_scores(
-    ...     recs, actual, user="user", item="item", score="score", relevance="click"
-    ... )
-    >>> table.select("score", "click", "n", "pairs").sort("score")
-    shape: (3, 4)
-    ┌───────┬───────┬─────┬───────┐
-    │ score ┆ click ┆ n   ┆ pairs │
-    │ ---   ┆ ---   ┆ --- ┆ ---   │
-    │ f64   ┆ bool  ┆ i64 ┆ i64   │
-    ╞═══════╪═══════╪═════╪═══════╡
-    │ null  ┆ null  ┆ 3   ┆ 0     │
-    │ 0.4   ┆ false ┆ 0   ┆ 1     │
-    │ 0.9   ┆ true  ┆ 0   ┆ 1     │
-    └───────┴───────┴─────┴───────┘
-    """,
-        by_score=True,
-    ),
-    cells=("group", "k", "score", "click"),
-    sums={name: pl.col(name).sum() for name in SUMS},
-    optional=_ABSENT,
-    frames=("actual",),
-    alone=("ties", "repeats"),
-    splits=("group",),
-)
-
-matches = _Matches(
+matches = Tally(
     name="ranking.matches",
     count=_Count(
         """Sum over recommendations of which the ground truth knows the outcome.
@@ -472,9 +424,45 @@ matches = _Matches(
     ),
     cells=("group", "k"),
     sums={name: pl.col(name).sum() for name in SUMS},
-    optional=_ABSENT,
-    also=(match_scores,),
-    frames=("actual",),
-    alone=("ties", "repeats"),
-    splits=("group",),
+    defaults=_ABSENT,
+    single=("ties", "repeats"),
+)
+
+match_scores = Tally(
+    name="ranking.match_scores",
+    count=_Count(
+        """Count matched pairs by score and outcome, beside the sums of `ranking.matches`.
+
+    As `ranking.matches`, with the cells ``score`` and ``click`` (the value, which must be 0 or 1):
+    what `ranking.auc` reads, and everything else that reads a table of matches. It has a line per
+    distinct score, so it is as large as there are matched pairs.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "score": [0.9, 0.4, 0.5]})
+    >>> actual = pl.DataFrame({"user": [1, 1], "item": [7, 8], "click": [1, 0]})
+    >>> table = ranking.match_scores(
+    ...     recs, actual, user="user", item="item", score="score", relevance="click"
+    ... )
+    >>> table.select("score", "click", "n", "pairs").sort("score")
+    shape: (3, 4)
+    ┌───────┬───────┬─────┬───────┐
+    │ score ┆ click ┆ n   ┆ pairs │
+    │ ---   ┆ ---   ┆ --- ┆ ---   │
+    │ f64   ┆ bool  ┆ i64 ┆ i64   │
+    ╞═══════╪═══════╪═════╪═══════╡
+    │ null  ┆ null  ┆ 3   ┆ 0     │
+    │ 0.4   ┆ false ┆ 0   ┆ 1     │
+    │ 0.9   ┆ true  ┆ 0   ┆ 1     │
+    └───────┴───────┴─────┴───────┘
+    """,
+        by_score=True,
+    ),
+    cells=("group", "k", "score", "click"),
+    sums={name: pl.col(name).sum() for name in SUMS},
+    defaults=_ABSENT,
+    contains=(matches,),
+    single=("ties", "repeats"),
 )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.compare import named
-from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.compare import known_as
+from polarsfair._engine.metric import define
 from polarsfair._formula import quotient
 from polarsfair.ranking._shown.exposure import SUMS, exposure
 from polarsfair.ranking._shown.recs import lines_at, listed
@@ -34,20 +34,15 @@ _SIZE = pl.coalesce(pl.col("catalogue").max(), pl.col("item").count())
 _POPULARITY = pl.coalesce(pl.col("popularity"), _N.cast(pl.Float64))
 
 
-def per_item(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
-) -> pl.LazyFrame:
+def per_item(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View one line per item, over all groups, and one of the catalogue."""
-    del members
     lines = lines_at(table, keys, k, ("n", "users"))
     return lines.group_by(*keys, *["k"] * listed(k), "item").agg(*SUMS.values())
 
 
 def of_catalogue(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
     """Decorate a formula over the items of the catalogue."""
-    return define(
-        exposure, "outcome", ("user", "item"), of=ShownMetric, view=per_item, many=("k",), **facts
-    )
+    return define(exposure, "outcome", ("user", "item"), of=ShownMetric, view=per_item, **facts)
 
 
 @of_catalogue(ideal=1.0, bounds=(0.0, 1.0), better="higher")
@@ -87,10 +82,8 @@ def coverage() -> pl.Expr:
     return quotient((_N > 0).sum(), _SIZE)
 
 
-aggregate_diversity = named(
-    "aggregate_diversity",
-    __name__,
-    coverage,
+@known_as()
+def aggregate_diversity() -> ShownMetric:
     """Share of the catalogue that is shown to somebody, by the name that HolisticAI has for it.
 
     Formula: ``items in the first k of any list / items of the catalogue``, which is `coverage`.
@@ -115,8 +108,8 @@ aggregate_diversity = named(
     >>> items = pl.DataFrame({"item": [7, 8, 9, 10]})
     >>> recs.pipe(ranking.aggregate_diversity, items=items, user="user", item="item")
     0.5
-    """,
-)
+    """
+    return coverage
 
 
 @of_catalogue(ideal=0.0, bounds=(0.0, 1.0), better="lower")

@@ -13,8 +13,8 @@ import polars as pl
 
 from polarsfair._engine.columns import schema_of
 from polarsfair._engine.faults import stopping
-from polarsfair._engine.metric import Metric, define
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.metric import define
+from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._lists.masks import depths, one_of
@@ -127,7 +127,7 @@ def _overlaps(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.LazyF
         columns[f"unit|{i}"] = pl.when(inside(k)).then(1 / size.sqrt()).otherwise(0.0)
         columns[f"lists|{i}"] = pl.when(inside(k)).then(1 / size).otherwise(0.0)
     rows = _with_sizes(found, ks, once=once).select(*found.keys, "item", *found.faults, **columns)
-    wide = group_sum(rows, [*found.keys, "item"], [*columns, *found.faults]).cache()
+    wide = summed(rows, [*found.keys, "item"], [*columns, *found.faults]).cache()
     of_items = per_k(wide, [*found.keys, "item"], ("unit",), ks).filter(pl.col("unit") > 0)
     # A list adds one over its length for every item: together one.
     lists = [pl.col(f"lists|{i}").sum().round().cast(pl.Int64) for i, _ in numbered]
@@ -258,7 +258,7 @@ def _spreads(
         counts = pl.col("known|").fill_null(value=False) & inside(k)
         sums |= {f"{name}|{i}": pl.when(counts).then(name) for name in names}
         sums[f"items|{i}"] = counts.cast(pl.Int64)
-    lists = group_sum(
+    lists = summed(
         rows.select(*found.list_keys, *found.faults, **sums),
         found.list_keys,
         [*sums, *found.faults],
@@ -267,7 +267,7 @@ def _spreads(
     for i in range(len(ks)):
         value = _mean_distance(i, width)
         values |= {f"value|{i}": value, f"users|{i}": value.is_not_null().cast(pl.Int64)}
-    wide = group_sum(
+    wide = summed(
         lists.select(*found.keys, *found.faults, **values), found.keys, [*values, *found.faults]
     )
     table = per_k(wide, [*found.keys, *found.faults], ("value", "users"), ks)
@@ -290,9 +290,8 @@ overlaps = Tally(
     count=_count_overlaps,
     cells=("group", "k", "item"),
     sums={"unit": pl.col("unit").sum(), "lists": pl.col("lists").sum()},
-    optional={},
-    alone=("repeats",),
-    splits=("group",),
+    defaults={},
+    single=("repeats",),
 )
 
 spreads = Tally(
@@ -300,26 +299,19 @@ spreads = Tally(
     count=_count_spreads,
     cells=("group", "k"),
     sums={"value": pl.col("value").sum(), "users": pl.col("users").sum()},
-    optional={},
-    alone=("repeats",),
-    splits=("group",),
+    defaults={},
+    single=("repeats",),
 )
 
 
-def per_item(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
-) -> pl.LazyFrame:
+def per_item(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View one line per item, over all groups, and one with the number of lists."""
-    del members
     lines = lines_at(table, keys, k, ("unit", "lists"))
     return lines.group_by(*keys, *["k"] * listed(k), "item").agg(pl.col("unit", "lists").sum())
 
 
-def per_list(
-    table: pl.LazyFrame, keys: Sequence[str], members: Sequence[Metric], *, k: Any = None
-) -> pl.LazyFrame:
+def per_list(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View the sums over lists at every k that is asked for."""
-    del members
     return lines_at(table, keys, k, ("value", "users"))
 
 
@@ -329,7 +321,6 @@ def per_list(
     ("user", "item"),
     of=ShownMetric,
     view=per_item,
-    many=("k",),
     bounds=(0.0, 1.0),
     better="higher",
     ideal=1.0,
@@ -384,7 +375,6 @@ def inter_list_diversity() -> pl.Expr:
     ("items", "features", "user", "item"),
     of=ShownMetric,
     view=per_list,
-    many=("k",),
     bounds=(0.0, 2.0),
     better="higher",
     ideal=2.0,

@@ -8,7 +8,7 @@ import polars as pl
 
 from polarsfair._engine.columns import schema_of
 from polarsfair._engine.faults import stopping
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._lists.masks import depths
 from polarsfair.ranking._shown.recs import (
@@ -171,7 +171,7 @@ def _wide(found: Shown, catalogue: pl.LazyFrame | None, ks: Sequence[int | None]
         columns[f"users|{i}"] = pl.when(counted).then(1 / pl.col(f"size|{i}")).otherwise(0.0)
     keys = [*found.keys, "item"]
     named = rows.select(*keys, *found.faults, **columns)
-    return group_sum(named, keys, [*columns, *found.faults])
+    return summed(named, keys, [*columns, *found.faults])
 
 
 def _slices(found: Shown, wide: pl.LazyFrame) -> pl.LazyFrame:
@@ -231,7 +231,5 @@ exposure = Tally(
     count=_count_exposure,
     cells=("group", "k", "item"),
     sums=SUMS,
-    optional={},
-    frames=("actual",),
-    splits=("group",),
+    defaults={},
 )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
-from polarsfair._engine.compare import difference, named, ratio
+from polarsfair._engine.compare import difference, known_as, ratio
 from polarsfair._engine.faults import fault, stopping
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.groups import gather_group
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import comparable
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._inputs import ONE, group_columns
@@ -108,7 +108,7 @@ def _table(
     near = found.rows.filter(kept).join(catalogue.select("item", *parts), on="item", how="left")
     cells = [*slices, *parts, "rank"]
     shown_at = near.select(*slices, *parts, rank=pl.col("place|"), n=ONE)
-    by_place = group_sum(shown_at, cells, ["n"])
+    by_place = summed(shown_at, cells, ["n"])
     each = catalogue.select(*parts, items=ONE).group_by(parts).agg(pl.col("items").sum())
     groups = _lists(found).join(each, how="cross").join(bad_items(catalogue), how="cross")
     table = pl.concat([by_place, groups], how="diagonal")
@@ -124,8 +124,8 @@ def _lists(found: Shown) -> pl.LazyFrame:
     """Count the lists of every slice."""
     slices = list(found.inputs.slices)
     rows = found.rows.select(*found.list_keys, *found.faults)
-    each = group_sum(rows, found.list_keys, found.faults).with_columns(lists=ONE)
-    return group_sum(each, slices, ["lists", *found.faults])
+    each = summed(rows, found.list_keys, found.faults).with_columns(lists=ONE)
+    return summed(each, slices, ["lists", *found.faults])
 
 
 group_exposure = Tally(
@@ -133,7 +133,7 @@ group_exposure = Tally(
     count=_count_group_exposure,
     cells=("group", "rank", "depth"),
     sums=SUMS,
-    optional={},
+    defaults={},
 )
 
 
@@ -148,14 +148,12 @@ def discount_of(discount: Discount, p: float) -> pl.Expr:
 def discounted(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     k: Any = None,
     discount: Discount = "log",
     p: float = 0.8,
 ) -> pl.LazyFrame:
     """View the lines at every k, with what their showings are worth in ``exposure|``."""
-    del members
     asked = pl.Series("k|", depths(k), dtype=pl.Int64)
     if listed(k) and "k" in keys:
         msg = 'a slice may not be called "k" where `k` is a list: rename it with `.alias("...")`'
@@ -174,7 +172,6 @@ def discounted(
 def shares(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     k: Any = None,
     discount: Discount = "log",
@@ -185,7 +182,7 @@ def shares(
 
     A group without items in the slice has no line; an unknown one a line without shares.
     """
-    lines = discounted(table, keys, members, k=k, discount=discount, p=p)
+    lines = discounted(table, keys, k=k, discount=discount, p=p)
     slices = [*keys, *["k"] * listed(k)]
     known = pl.col("group").is_not_null()
     each = lines.group_by(*slices, "group").agg(
@@ -198,7 +195,6 @@ def shares(
 def prefixes(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     k: Any = None,
     discount: Discount = "log",
@@ -206,7 +202,7 @@ def prefixes(
     target: Mapping[Any, float] | None = None,
 ) -> pl.LazyFrame:
     """View one line per place: how far what is shown down to it lies from the target, in nats."""
-    lines = discounted(table, keys, members, k=k, discount=discount, p=p)
+    lines = discounted(table, keys, k=k, discount=discount, p=p)
     slices = [*keys, *["k"] * listed(k)]
     known = pl.col("group").is_not_null()
     sizes = lines.group_by(*slices, "group").agg(pl.col("items").max().fill_null(0))
@@ -274,9 +270,7 @@ def _check(metric: Metric, schema: pl.Schema) -> None:
 
 def of_item_groups(view: Any, **facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
     """Decorate a formula over groups of items."""
-    return define(
-        group_exposure, "outcome", _ROLES, of=ShownMetric, view=view, many=("k",), **facts
-    )
+    return define(group_exposure, "outcome", _ROLES, of=ShownMetric, view=view, **facts)
 
 
 @of_item_groups(discounted, bounds=(0.0, math.inf))
@@ -287,10 +281,8 @@ def _mean_exposure() -> pl.Expr:
     )
 
 
-exposure_parity = named(
-    "exposure_parity",
-    __name__,
-    difference(_mean_exposure),
+@known_as(roles=_ROLES)
+def exposure_parity() -> ShownMetric:
     """Compare groups of items by the exposure of an item: difference.
 
     Formula: ``E(group) - E(ref)``, with ``E = sum of discount(rank) over the group's places in all
@@ -328,14 +320,12 @@ exposure_parity = named(
     >>> roles = {"user": "user", "item": "item", "rank": "rank", "item_group": "by"}
     >>> recs.pipe(ranking.exposure_parity, items=items, **roles, discount="reciprocal", ref="men")
     -0.875
-    """,
-    roles=_ROLES,
-)
+    """
+    return difference(_mean_exposure)
 
-exposure_ratio = named(
-    "exposure_ratio",
-    __name__,
-    ratio(_mean_exposure),
+
+@known_as(roles=_ROLES)
+def exposure_ratio() -> ShownMetric:
     """Compare groups of items by the exposure of an item: ratio.
 
     Formula: ``E(group) / E(ref)``, with E as in `exposure_parity`. With `ref`, group over
@@ -362,9 +352,8 @@ exposure_ratio = named(
     >>> roles = {"user": "user", "item": "item", "rank": "rank", "item_group": "by"}
     >>> recs.pipe(ranking.exposure_ratio, items=items, **roles, discount="reciprocal")
     0.125
-    """,
-    roles=_ROLES,
-)
+    """
+    return ratio(_mean_exposure)
 
 
 @of_item_groups(shares, ideal=1.0, bounds=(0.0, 1.0), better="higher", check=_check)

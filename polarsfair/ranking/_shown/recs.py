@@ -14,7 +14,7 @@ import polars as pl
 from polarsfair._engine.columns import as_column, check_columns, schema_of
 from polarsfair._engine.faults import fault, stopping
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.slices import summed
 from polarsfair.ranking._inputs import RECS, caller_name, keyed, repeated_key, resolve, same_dtype
 from polarsfair.ranking._lists.masks import lines_of
 from polarsfair.ranking._lists.ranks import without_repeats
@@ -139,7 +139,7 @@ def with_sizes(found: Shown, rows: pl.LazyFrame, counts: Mapping[str, pl.Expr]) 
     counted = rows.select(
         *found.list_keys, **{name: n.cast(pl.Int64) for name, n in counts.items()}
     )
-    sizes = group_sum(counted, found.list_keys, list(counts))
+    sizes = summed(counted, found.list_keys, list(counts))
     return rows.join(sizes, on=found.list_keys, nulls_equal=bool(found.keys))
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.compare import difference, named
+from polarsfair._engine.compare import difference, known_as
 from polarsfair._engine.faults import stopping
-from polarsfair._engine.metric import Metric, define
-from polarsfair._engine.reference import OVERALL, REST, check_ref, mark_reference
-from polarsfair._engine.slices import group_sum
+from polarsfair._engine.metric import define
+from polarsfair._engine.reference import OVERALL, REST, mark_reference
+from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._inputs import ONE
@@ -33,7 +33,6 @@ _P, _Q = _OWN / pl.col("all|"), _OTHER / pl.col("all||other")
 def between_groups(
     table: pl.LazyFrame,
     keys: Sequence[str],
-    members: Sequence[Metric],
     *,
     k: Any = None,
     ref: Any = None,
@@ -43,7 +42,6 @@ def between_groups(
     Only items that both are shown need to be set side by side; the rest of a group's showings is
     what is left of its total.
     """
-    del members
     lines = lines_at(table, keys, k, ("n", "users")).with_columns(pl.lit(0).alias("one|"))
     slices = [*keys, *["k"] * listed(k), "one|"]
     known = pl.col("group").is_not_null() & pl.col("item").is_not_null() & (_OWN > 0)
@@ -105,8 +103,6 @@ def of_groups(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
         ("user", "item", "group"),
         of=ShownMetric,
         view=between_groups,
-        many=("k",),
-        check=check_ref,
         ideal=0.0,
         better="lower",
         **facts,
@@ -244,7 +240,7 @@ def _count_scores(
     value = pl.col("given|").cast(pl.Float64).fill_nan(None)
     known = value.is_not_null().cast(pl.Int64)
     named_rows = found.rows.select(*found.keys, *found.faults, n=ONE * known, score=value)
-    table = group_sum(named_rows, found.keys, ["n", "score", *found.faults])
+    table = summed(named_rows, found.keys, ["n", "score", *found.faults])
     table = stopping(table, stops(found.faults), ["n", "score"])
     return found.inputs.finished(table, "n", "score")
 
@@ -254,7 +250,7 @@ shown_scores = Tally(
     count=_count_scores,
     cells=("group",),
     sums={"n": pl.col("n").sum(), "score": pl.col("score").sum()},
-    optional={},
+    defaults={},
 )
 
 
@@ -264,10 +260,8 @@ def _mean_score() -> pl.Expr:
     return quotient(pl.col("score").sum(), pl.col("n").sum())
 
 
-mad = named(
-    "mad",
-    __name__,
-    difference(_mean_score),
+@known_as()
+def mad() -> ShownMetric:
     """Compare user groups by the mean score of what is recommended to them.
 
     Formula: ``mean score(group) - mean score(ref)``, over all recommendations of a group whose
@@ -300,5 +294,5 @@ mad = named(
     >>> roles = {"user": "user", "item": "item", "score": "score", "group": "sex"}
     >>> recs.pipe(ranking.mad, **roles, users=sexes, ref="M")
     0.5
-    """,
-)
+    """
+    return difference(_mean_score)
