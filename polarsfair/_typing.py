@@ -1,9 +1,9 @@
-"""Types that several rooms share: frames, columns, and what calls take."""
+"""What calls take: frames, columns, and the roles and options of every family."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeAlias, TypedDict, overload
 
 import polars as pl
 
@@ -17,24 +17,167 @@ class ArrowStream(Protocol):
 
 
 EagerFrame: TypeAlias = pl.DataFrame | ArrowStream
-
-
 IntoFrame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
-
-
 IntoColumn: TypeAlias = str | pl.Expr
-
-
 IntoSlices: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
-
-
 IntoGroup: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr] | Mapping[Any, str | pl.Expr]
-
+IntoFeatures: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
+IntoK: TypeAlias = int | Sequence[int | None] | None
 
 Better: TypeAlias = Literal["lower", "higher", "ideal"] | None
-
-
 Kind: TypeAlias = Literal["outcome", "opportunity", "individual", "quality"]
-
-
 Sums: TypeAlias = Mapping[str, pl.Expr]
+
+P = ParamSpec("P")
+
+
+class FrameOf(Protocol[P]):
+    """A function from frames to frames, of the kind that it is given."""
+
+    @overload
+    def __call__(self, frame: pl.LazyFrame, *args: P.args, **kwargs: P.kwargs) -> pl.LazyFrame: ...
+    @overload
+    def __call__(self, frame: EagerFrame, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame: ...
+
+
+FRAME_ROLES: Mapping[str, str] = {
+    "actual": "The relevant items: a frame with a row per user and item.",
+    "users": "What is known of users, such as their group: a frame with a row per user.",
+    "items": "The catalogue: a frame with a row per item.",
+    "reference": "A frame to compare with.",
+    "centroids": "A frame with a row per centroid and the columns of `features`.",
+}
+"""Roles that are frames of their own, not columns."""
+
+ROLES: Mapping[str, str] = {
+    **FRAME_ROLES,
+    "group": (
+        "Group of each row: a column or expression; a list of them is their intersection, and a\n"
+        "mapping from classes to columns holds probabilities."
+    ),
+    "pred": "Prediction or decision: a column or expression.",
+    "label": "True label: a column or expression.",
+    "score": "Score: a column or expression of numbers.",
+    "weight": "Weight of each row: a column or expression of numbers of at least 0.",
+    "user": "User: a column or expression.",
+    "item": "Item: a column or expression.",
+    "rank": "Rank of a recommendation in its list, from 1: in place of `score`.",
+    "relevance": "Relevance of an item, in `actual`: 0 or null is not relevant.",
+    "cluster": "Cluster of each row: a column or expression.",
+    "features": "Features: a list of columns or expressions.",
+    "unit": "What is sampled as one, such as a household: a column or expression.",
+    "other": "Cluster of an edge's other end: a column or expression.",
+    "value": "What is averaged over matches, in `actual`, in place of `relevance`.",
+    "propensity": "Probability that a pair was shown when `actual` was collected.",
+    "predicted": "Outcome that a model expects of a recommendation.",
+    "item_group": "Group of an item, in `items`.",
+    "popularity": "Popularity of an item, in `items`.",
+    "strata": "Stratum of each row: groups are compared within strata.",
+    "surrogate": "Column that stands for an unknown group, such as a postcode.",
+}
+"""Every role of every family, and what it is; one that a metric does not read changes nothing."""
+
+if TYPE_CHECKING:
+    # Options and frames are checked when they are used. A type here would also reject a plain
+    # dictionary of column names, `metric(df, **roles)`.
+    Option: TypeAlias = Any
+
+
+class _Groups(TypedDict, total=False):
+    group: IntoGroup | None
+    ref: Option
+
+
+class _Fairness(TypedDict, total=False):
+    pred: IntoColumn | None
+    label: IntoColumn | None
+    score: IntoColumn | None
+    weight: IntoColumn | None
+    strata: IntoColumn | None
+    cluster: IntoColumn | None
+    features: IntoFeatures | None
+    centroids: Option
+    unit: IntoColumn | None
+    alpha: Option
+    base: Option
+    bins: Option
+    calibration_bins: Option
+    levels: Option
+    metric: Option
+    n_neighbors: Option
+    p: Option
+    q: Option
+    reduce: Option
+    unseen: Option
+
+
+class _Ranking(TypedDict, total=False):
+    user: IntoColumn | None
+    item: IntoColumn | None
+    score: IntoColumn | None
+    rank: IntoColumn | None
+    relevance: IntoColumn | None
+    value: IntoColumn | None
+    propensity: IntoColumn | None
+    predicted: IntoColumn | None
+    item_group: IntoColumn | None
+    popularity: IntoColumn | None
+    features: IntoFeatures | None
+    unit: IntoColumn | None
+    average_over: Option
+    convention: Option
+    discount: Option
+    empty: Option
+    gain: Option
+    head: Option
+    ideal_over: Option
+    map_by: Option
+    max_grade: Option
+    p: Option
+    plan: Option
+    precision_by: Option
+    recall_by: Option
+    repeats: Option
+    target: Option
+    ties: Option
+    users: Option
+    items: Option
+
+
+class _Clustering(TypedDict, total=False):
+    cluster: IntoColumn | None
+    label: IntoColumn | None
+    other: IntoColumn | None
+    features: IntoFeatures | None
+    weight: IntoColumn | None
+    unit: IntoColumn | None
+    average: Option
+    base: Option
+    beta: Option
+    dispersion: Option
+    metric: Option
+    noise: Option
+
+
+class FairnessRoles(_Fairness, _Groups, total=False):
+    """Roles and options of fairness metrics."""
+
+
+class RankingRoles(_Ranking, _Groups, total=False):
+    """Roles and options of ranking metrics, but for `actual` and `k`."""
+
+
+class ClusteringRoles(_Clustering, _Groups, total=False):
+    """Roles and options of clustering measures."""
+
+
+class GroupKeywords(_Fairness, _Ranking, _Clustering, total=False):
+    """Roles and options of any family, for calls that have a `group` and `ref` of their own."""
+
+    actual: Option
+    surrogate: IntoColumn | None
+    k: Option
+
+
+class Keywords(GroupKeywords, _Groups, total=False):
+    """Roles and options of any family."""

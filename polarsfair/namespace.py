@@ -11,7 +11,7 @@ Examples
 
 from __future__ import annotations
 
-import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -33,6 +33,20 @@ _VERBS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _method(function: Callable[..., Any], frame: pl.DataFrame | pl.LazyFrame) -> Any:
+    """Fix the frame as first argument; the docstring and signature stay those of the metric."""
+
+    def method(*args: Any, **keywords: Any) -> Any:
+        return function(frame, *args, **keywords)
+
+    signature = inspect.signature(function)
+    named = {"__name__": getattr(function, "__name__", ""), "__doc__": function.__doc__}
+    rest = list(signature.parameters.values())[1:]
+    for name, value in (*named.items(), ("__signature__", signature.replace(parameters=rest))):
+        setattr(method, name, value)
+    return method
+
+
 @pl.api.register_dataframe_namespace("fair")
 @pl.api.register_lazyframe_namespace("fair")
 class FairNamespace:
@@ -50,10 +64,10 @@ class FairNamespace:
         if name in _catalog.FAMILIES:
             return FairNamespace(self._frame, name)
         if name in _VERBS:
-            return functools.partial(_VERBS[name], self._frame)
+            return _method(_VERBS[name], self._frame)
         found = [known[name] for known in self._members() if name in known]
         if len(found) == 1:
-            return functools.partial(found[0], self._frame)
+            return _method(found[0], self._frame)
         families = zip(self._families, self._members(), strict=True)
         where = [f"`fair.{family}.{name}`" for family, known in families if name in known]
         hint = f"write {' or '.join(where)}" if where else "see `pf.catalog()`"

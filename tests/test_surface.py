@@ -128,9 +128,8 @@ def test_slices_that_would_hide_a_column_are_refused() -> None:
     for frame in (ROWS, ROWS.lazy()):
         with pytest.raises(ValueError, match=r"two columns would be called 'class'"):
             fairness.stat_parity_by_class(frame, **ROLES, by=pl.col("city").alias("class"))
-        for name in ("bad", "|group"):
-            with pytest.raises(ValueError, match=r"a slice may not be called"):
-                fairness.stat_parity(frame, **ROLES, by=pl.col("city").alias(name))
+        with pytest.raises(ValueError, match=r"a slice cannot be named '\|group'"):
+            fairness.stat_parity(frame, **ROLES, by=pl.col("city").alias("|group"))
         with pytest.raises(ValueError, match=r"two columns would be called 'selection_rate'"):
             pf.by_group(frame, [fairness.selection_rate, fairness.selection_rate], **ROLES)
         with pytest.raises(ValueError, match=r"two columns would be called 'group'"):

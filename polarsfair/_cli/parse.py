@@ -19,7 +19,7 @@ from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair._engine.catalog import FAMILIES
-from polarsfair._engine.tally import FRAME_ROLES, ROLES
+from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -378,7 +378,7 @@ def unknown_flag(message: str) -> str:
     name = found[1].replace("-", "_") if found else ""
     # Another flag that looks like it, as `--metrics` does like `--metric`, is the better guess.
     guessed = bool(found and found[2])
-    if name in OWN_FLAGS or name not in (ROLES if guessed else ROLES | _options()):
+    if name in OWN_FLAGS or name not in (ROLES if guessed else {*ROLES, *_options()}):
         return message
     what = "LAKE" if name in FRAME_ROLES else "COLUMN" if name in ROLES else "VALUE"
     return f"`--{name.replace('_', '-')}` is no flag: write `{_flag(name, what)}`"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
 from polarsfair._engine.compare import check_rate
 from polarsfair._engine.evaluate import prepare
-from polarsfair._engine.frames import collect, is_lazy
+from polarsfair._engine.frames import as_given
 from polarsfair._engine.group_pairs import REFERENCE, other_of
 from polarsfair._engine.read import read, with_reference
 from polarsfair._engine.reference import (
@@ -17,7 +17,7 @@ from polarsfair._engine.reference import (
     Everyone,
     check_counted,
     check_reference,
-    stop_unless_found,
+    raise_unless_found,
 )
 from polarsfair._engine.request import check_class
 from polarsfair._engine.slices import hidden, hidden_slices
@@ -25,7 +25,7 @@ from polarsfair._formula import clean, quotient
 
 if TYPE_CHECKING:
     from polarsfair._engine.metric import Metric
-    from polarsfair._typing import EagerFrame, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair._typing import EagerFrame, GroupKeywords, IntoFrame, IntoGroup, IntoSlices
 
 _COLUMNS = ("metric", "n", "value", "ref", "difference", "ratio")
 
@@ -38,7 +38,7 @@ def by_group(
     group: IntoGroup,
     ref: Any = ...,
     by: IntoSlices | None = ...,
-    **keywords: Any,
+    **keywords: Unpack[GroupKeywords],
 ) -> pl.LazyFrame: ...
 @overload
 def by_group(
@@ -48,7 +48,7 @@ def by_group(
     group: IntoGroup,
     ref: Any = ...,
     by: IntoSlices | None = ...,
-    **keywords: Any,
+    **keywords: Unpack[GroupKeywords],
 ) -> pl.DataFrame: ...
 def by_group(
     frame: IntoFrame,
@@ -113,7 +113,7 @@ def by_group(
     dtype = schema[GROUP]
     if ref is not None and not isinstance(ref, Everyone):
         check_reference(ref, dtype)
-        table = stop_unless_found(table, ref)
+        table = raise_unless_found(table, ref)
     lines = read(table, request.metrics, [*slices, GROUP])
     if ref is not None:
         lines = with_reference(lines, table, request.metrics, slices, ref)
@@ -125,7 +125,7 @@ def by_group(
     )
     result = result.sort(*slices, GROUP, "metric", *keys[len(slices) :])
     result = result.rename({name: shown for shown, name in inner.items()})
-    return result if is_lazy(frame, *request.given.values()) else collect(result, frame)
+    return as_given(result, frame, *request.given.values())
 
 
 def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:

@@ -11,13 +11,18 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError, PolarsError
 
 from polarsfair._engine.frames import as_lazy
+from polarsfair._engine.slices import hidden, shown
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoColumn, IntoFrame
 
 
+BAD_WEIGHT = hidden("bad weight")
+"""Counts the rows whose weight is not a number of at least 0."""
+
+
 def columns_of(into: object, role: str = "by") -> list[pl.Expr]:
-    """Give names and expressions, one or many, as a list of expressions."""
+    """Return names and expressions, one or many, as a list of expressions."""
     if into is None:
         return []
     parts = list(into) if isinstance(into, Sequence) and not isinstance(into, str) else [into]
@@ -25,23 +30,24 @@ def columns_of(into: object, role: str = "by") -> list[pl.Expr]:
 
 
 def as_column(into: object, role: str) -> pl.Expr:
-    """Give a column name or expression as an expression."""
+    """Return a column name or expression as an expression."""
     if isinstance(into, str):
         return pl.col(into)
     if isinstance(into, pl.Expr):
         _check_single(into, role)
         return into
-    got = f"got {type(into).__name__}: {_told(into, role)}"
+    got = f"got {type(into).__name__}: {_instead(into, role)}"
     msg = f"`{role}` takes a column name or a `pl.Expr`, {got}"
     raise TypeError(msg)
 
 
-def _told(into: object, role: str) -> str:
-    """Say what to do with values that were given for a column, and show anything else."""
+def _instead(into: object, role: str) -> str:
+    """Return what to type instead of values; anything else is shown as it is."""
     if isinstance(into, (Sequence, pl.Series)) or hasattr(into, "__array__"):
         return (
-            f'values belong into the frame, `frame.with_columns(pl.Series("{role}", ...))`,'
-            f' and a comparison is written `{role}=pl.col("...") > 0.5`'
+            "add the values to the frame as a column first,"
+            f' `frame.with_columns(pl.Series("{role}", ...))`; a comparison is written'
+            f' `{role}=pl.col("...") > 0.5`'
         )
     return repr(into)
 
@@ -51,7 +57,7 @@ def _check_single(expression: pl.Expr, role: str) -> None:
         try:
             expression.meta.output_name()
         except PolarsError:
-            msg = f"`{role}` is given {expression}, which is several columns: name them one by one"
+            msg = f"`{role}` is {expression}, which selects several columns: list them by name"
             raise TypeError(msg) from None
 
 
@@ -82,11 +88,11 @@ def _not_found(keyword: str, name: str, have: list[str]) -> str:
 
 
 def schema_of(frame: pl.LazyFrame, expressions: Mapping[str, pl.Expr]) -> pl.Schema:
-    """Give the dtypes that named expressions have over `frame`."""
+    """Return the dtypes that named expressions have over `frame`."""
     try:
         return frame.select(**expressions).collect_schema()
     except PolarsError as error:
-        names = [name.lstrip("|") for name in expressions]
+        names = [shown(name) for name in expressions]
         msg = f"the columns {names} cannot be computed from the frame: {error}"
         raise type(error)(msg) from None
 
@@ -94,6 +100,16 @@ def schema_of(frame: pl.LazyFrame, expressions: Mapping[str, pl.Expr]) -> pl.Sch
 def without_nan(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Count NaN as null: Polars alone would keep two groups."""
     return column.fill_nan(None) if dtype.is_float() else column
+
+
+def is_number(dtype: pl.DataType) -> bool:
+    """Return whether a column can be read as numbers: numeric, Boolean, or null throughout."""
+    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
+
+
+def is_text(dtype: object) -> bool:
+    """Return whether a column holds text, however it is stored."""
+    return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
 @dataclass(frozen=True)
@@ -112,25 +128,28 @@ class Column:
 
 
 def resolve_columns(
-    rows: pl.LazyFrame, by: Sequence[pl.Expr], roles: Mapping[str, IntoColumn | None]
+    rows: pl.LazyFrame,
+    by: Mapping[str, pl.Expr],
+    parts: Mapping[str, pl.Expr],
+    roles: Mapping[str, IntoColumn],
 ) -> dict[str, Column]:
-    """Resolve slices and column roles against the frame; roles not given are left out."""
-    wanted = {role: as_column(into, role) for role, into in roles.items() if into is not None}
-    check_columns(rows, {"by": by, **{role: [column] for role, column in wanted.items()}})
-    named = {column.meta.output_name(): column for column in by} | wanted
+    """Resolve slices, parts of the group and roles against the frame, by their column names."""
+    wanted = {role: as_column(into, role) for role, into in roles.items()}
+    check_columns(rows, {"by": by.values(), **{role: [c] for role, c in wanted.items()}})
+    named = {**by, **parts, **wanted}
     schema = schema_of(rows, named)
-    return {name: Column(name, column, schema[name]) for name, column in named.items()}
+    return {name: Column(shown(name), one, schema[name]) for name, one in named.items()}
 
 
-def row_key(column: Column) -> pl.Expr:
-    """Give a column as a key of the `group_by`: plain, and without NaN."""
+def key_of(column: Column) -> pl.Expr:
+    """Return a column as a key of the `group_by`: plain, and without NaN."""
     listed = isinstance(column.dtype, pl.List) and not column.dtype.inner.is_nested()
     if (
         column.dtype.is_nested() and not (listed and column.role == "pred")
     ) or column.dtype == pl.Object:
         msg = (
-            f"`{column.role.lstrip('|')}` is {column.dtype}, which cannot be a key:"
-            " give a plain column or expression"
+            f"`{column.role}` is {column.dtype}, which cannot be grouped by: use a column of"
+            " strings, numbers, Booleans or dates"
         )
         raise TypeError(msg)
     if isinstance(column.dtype, pl.List) and column.dtype.inner.is_float():
@@ -138,8 +157,24 @@ def row_key(column: Column) -> pl.Expr:
     return without_nan(column.expression, column.dtype)
 
 
-def binary_key(column: Column) -> pl.Expr:
-    """Give a 0/1 column as a cheap key: Booleans and integers as they are, floats mapped."""
+def number_of(column: Column) -> pl.Expr:
+    """Return a column of numbers as Float64, in which NaN is unknown."""
+    check_number(column)
+    return without_nan(column.expression, column.dtype).cast(pl.Float64)
+
+
+def check_number(column: Column) -> None:
+    """Raise if a column cannot be read as numbers."""
+    if not is_number(column.dtype):
+        msg = (
+            f"`{column.role}` is {column.dtype}, not a number: cast it,"
+            f" `{column.role}={column.text}.cast(pl.Float64)`"
+        )
+        raise TypeError(msg)
+
+
+def binary_of(column: Column) -> pl.Expr:
+    """Return a 0/1 column as a cheap key: Booleans and integers as they are, floats mapped."""
     dtype, expression = column.dtype, column.expression
     if dtype in (pl.Boolean, pl.Null):
         return expression.cast(pl.Boolean)
@@ -155,8 +190,9 @@ def binary_key(column: Column) -> pl.Expr:
 
 def _not_binary(column: Column) -> str:
     name = column.expression.meta.output_name()
-    text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
-    write = f'pl.col("{name}") == "yes"' if text else f'pl.col("{name}").is_not_null()'
+    write = (
+        f'pl.col("{name}") == "yes"' if is_text(column.dtype) else f'pl.col("{name}").is_not_null()'
+    )
     return (
         f"`{column.role}` is {column.dtype}, which cannot be read as 0 or 1: write what counts as"
         f" positive as an expression, such as `{column.role}={write}`"
@@ -164,9 +200,9 @@ def _not_binary(column: Column) -> str:
 
 
 def binary_message(column: Column) -> str:
-    """Say that a 0/1 column holds something else, and what to write."""
+    """Return the error for a 0/1 column that holds something else."""
     name = column.expression.meta.output_name()
-    # Classes such as 1 and 2 are told by name; only scores have a threshold.
+    # Integer classes are compared with ==; only scores have a threshold.
     positive = "== 1" if column.dtype.is_integer() else "> 0.5"
     return (
         f"`{column.role}` holds a value other than 0 and 1: write what counts as positive as an"
@@ -175,19 +211,14 @@ def binary_message(column: Column) -> str:
 
 
 def weight_columns(column: Column) -> dict[str, pl.Expr]:
-    """Give the weight, its square and whether it is bad. Integers stay integers."""
-    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        msg = (
-            f"`weight` is {column.dtype}, not a number: give a numeric column or cast it,"
-            f" `weight={column.text}.cast(pl.Float64)`"
-        )
-        raise TypeError(msg)
+    """Return the weight, its square and whether it is bad. Integers stay integers."""
+    check_number(column)
     whole = column.dtype.is_integer() or column.dtype == pl.Boolean
     # An integer beyond 64 bits becomes null, which is bad as well.
     weight = column.expression.cast(pl.Int64 if whole else pl.Float64, strict=False)
     good = (weight >= 0) if whole else (weight >= 0) & weight.is_finite()
-    # The square of a weight that is cut here passes 64 bits, for which `weight_fault` stops; sums
+    # The square of a weight that is cut here passes 64 bits, for which `weight_fault` raises; sums
     # of such squares stay within 128 bits, whose wrapping could hide it.
     cut = weight.clip(upper_bound=2**32).cast(pl.Int128) if whole else weight
-    square = cut * cut
-    return {"w": weight, "w2": square, "bad": (~good).fill_null(value=True).cast(pl.Int64)}
+    bad = (~good).fill_null(value=True).cast(pl.Int64)
+    return {"w": weight, "w2": cut * cut, BAD_WEIGHT: bad}

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 import polars as pl
 
 from polarsfair._engine.columns import check_anywhere, check_columns, columns_of
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.frames import as_given, as_lazy
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read_sorted
-from polarsfair._engine.reference import check_ref, stop_unless_found
+from polarsfair._engine.reference import check_ref, raise_unless_found
 from polarsfair._engine.request import (
     all_options,
     check_class,
@@ -30,8 +30,6 @@ from polarsfair._engine.request import (
     variant_on,
 )
 from polarsfair._engine.tally import (
-    FRAME_ROLES,
-    ROLES,
     Tally,
     check_keywords,
     given_roles,
@@ -39,9 +37,10 @@ from polarsfair._engine.tally import (
     slice_names,
     stack,
 )
+from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
-    from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices
+    from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices, Keywords
 
 
 @overload
@@ -50,7 +49,7 @@ def evaluate(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    **keywords: Any,
+    **keywords: Unpack[Keywords],
 ) -> pl.LazyFrame: ...
 
 
@@ -60,7 +59,7 @@ def evaluate(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    **keywords: Any,
+    **keywords: Unpack[Keywords],
 ) -> pl.DataFrame: ...
 
 
@@ -109,11 +108,9 @@ def evaluate(
     request = prepare(frame, metrics, by, keywords)
     check_names(request.metrics, request.slices)
     result = read_sorted(request.table, request.metrics, request.slices)
-    if is_lazy(frame, *request.given.values()):
-        return result
-    # A second pass sets rows beside lines of the table, which the in-memory engine holds at once.
+    # A second pass joins rows with lines of the table, which the in-memory engine holds at once.
     two_passes = any(not metric.tally.mergeable for metric in request.metrics)
-    return collect(result, frame, flat=two_passes)
+    return as_given(result, frame, *request.given.values(), flat=two_passes)
 
 
 def _answer(metric: Metric, frame: IntoFrame, keywords: dict[str, Any]) -> Any:
@@ -171,7 +168,7 @@ def measure(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    **options: Any,
+    **options: Unpack[Keywords],
 ) -> pl.LazyFrame: ...
 
 
@@ -181,7 +178,7 @@ def measure(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    **options: Any,
+    **options: Unpack[Keywords],
 ) -> pl.DataFrame: ...
 
 
@@ -244,7 +241,7 @@ def measure(
     merged = merge(stacked, tally, columns, schema.names())
     check_names(resolved, slices)
     result = read_sorted(completed(merged, tally, resolved), resolved, slices)
-    return result if is_lazy(*tables) else collect(result, *tables)
+    return as_given(result, *tables)
 
 
 def tabulate(
@@ -273,4 +270,4 @@ def completed(table: pl.LazyFrame, tally: Tally, metrics: Sequence[Metric]) -> p
     for kind in dict.fromkeys([tally, *(metric.tally for metric in metrics)]):
         table = kind.with_defaults(table)
     references = {repr(ref): ref for ref in (metric.options.get("ref") for metric in metrics)}
-    return functools.reduce(stop_unless_found, references.values(), table)
+    return functools.reduce(raise_unless_found, references.values(), table)

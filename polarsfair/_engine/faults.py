@@ -2,65 +2,102 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
 
-from polarsfair._engine.columns import Column, binary_message
+from polarsfair._engine.columns import BAD_WEIGHT, Column, binary_message
 from polarsfair._engine.frames import FAULT
+from polarsfair._engine.slices import aggregated, hidden, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
-def fault(bad: pl.Expr, message: str | pl.Expr) -> pl.Expr:
-    """Stop the query with `message` where `bad`; null elsewhere.
+@dataclass(frozen=True)
+class Fault:
+    """An error with `message` if `bad` is true, or null, in any line of the small table."""
 
-    A failing cast is the one way to raise inside a lazy graph that needs no Python callback, so
-    that the graph stays serialisable. To be used on the small table only.
-    """
-    text = pl.lit(FAULT + message) if isinstance(message, str) else pl.lit(FAULT) + message
-    return pl.when(bad.fill_null(value=True)).then(text).cast(pl.Int64)
+    bad: pl.Expr
+    message: str | pl.Expr
 
+    def raised(self) -> pl.Expr:
+        """Return an expression that raises the error, and is null if there is none.
 
-def binary_fault(column: Column) -> pl.Expr:
-    """Stop where a 0/1 column holds something else."""
-    value = pl.col(column.role)
-    # A number beyond 64 bits is null after this cast, which `fault` takes for bad as well.
-    bad = value.is_not_null() & ~value.cast(pl.Int64, strict=False).is_in([0, 1])
-    return fault(bad, binary_message(column))
-
-
-def weight_fault(column: Column) -> pl.Expr:
-    """Stop where a weight is no number of at least 0, or its squares pass 64 bits."""
-    write = f"give `weight={column.text}.cast(pl.Float64)`"
-    faults = [large_squares_fault(write)] if column.dtype.is_integer() else []
-    return pl.coalesce(bad_weight_fault(column), *faults)
+        A failing cast is the one way to raise inside a lazy graph that needs no Python callback,
+        so that the graph stays serialisable. To be used on the small table only.
+        """
+        message = self.message
+        text = pl.lit(FAULT + message) if isinstance(message, str) else pl.lit(FAULT) + message
+        return pl.when(self.bad.fill_null(value=True)).then(text).cast(pl.Int64)
 
 
-def large_squares_fault(write: str) -> pl.Expr:
-    """Stop where sums of whole squares, made in 128 bits, pass 64; `write` says what to type."""
-    beyond = pl.col("w2").cast(pl.Float64) > float(2**63 - 2**10)
-    large = "the squares of the integer weights add up to more than 64 bits hold"
-    return fault(beyond, f"{large}: {write}")
+def counted(column: str, message: str) -> Fault:
+    """Return the fault of rows that were counted in `column`."""
+    return Fault(pl.col(column) > 0, message)
 
 
-def bad_weight_fault(column: Column) -> pl.Expr:
-    """Stop where a weight is no number of at least 0."""
-    message = (
-        "`weight` holds a value that is not a number of at least 0 (negative, null, NaN or"
-        f" infinite): leave those rows out or fill them, `weight={column.text}.fill_null(0)`"
-    )
-    return fault(pl.col("bad") > 0, message)
+def checked(value: str | pl.Expr, *faults: Fault) -> pl.Expr:
+    """Return `value`, or raise one of the faults: what reads it cannot miss them."""
+    return pl.coalesce(*(fault.raised() for fault in faults), value)
 
 
-def stopping(table: pl.LazyFrame, faults: Sequence[pl.Expr], sums: Sequence[str]) -> pl.LazyFrame:
+def raise_faults(table: pl.LazyFrame, faults: Sequence[Fault], sums: Sequence[str]) -> pl.LazyFrame:
     """Tie faults to every sum, so that no projection can prune them; whole sums become Int64."""
     if not faults:
         return table
-    stop = pl.coalesce(*faults)
     whole = cs.by_name(*sums) & cs.integer()
+    first = pl.coalesce(*(fault.raised() for fault in faults))
     return table.with_columns(
-        pl.coalesce(stop, pl.col(name)).alias(name) for name in sums
+        pl.coalesce(first, pl.col(name)).alias(name) for name in sums
     ).with_columns(whole.cast(pl.Int64))
+
+
+def guarded(
+    rows: pl.LazyFrame,
+    keys: Sequence[str],
+    facts: Mapping[str, pl.Expr],
+    faults: Iterable[Fault],
+    of: pl.LazyFrame | None = None,
+) -> pl.LazyFrame:
+    """Return the rows, or raise before they are gathered; `faults` read the `facts` of a slice.
+
+    The facts are aggregated from the rows, or from the lines `of` a table of the same slices.
+    """
+    mark = hidden("guarded")
+    found = aggregated(rows if of is None else of, keys, facts)
+    passed = found.select(*keys, checked(pl.lit(0, pl.Int64), *faults).alias(mark))
+    return joined(rows, passed, keys).filter(pl.col(mark) >= 0).drop(mark)
+
+
+def binary_fault(column: Column) -> Fault:
+    """Return the fault of a 0/1 column that holds something else."""
+    value = pl.col(column.role)
+    # A number beyond 64 bits is null after this cast, which counts as bad as well.
+    bad = value.is_not_null() & ~value.cast(pl.Int64, strict=False).is_in([0, 1])
+    return Fault(bad, binary_message(column))
+
+
+def weight_faults(column: Column) -> list[Fault]:
+    """Return the faults of weights: bad ones, and squares that pass 64 bits."""
+    write = f"cast it, `weight={column.text}.cast(pl.Float64)`"
+    squares = [large_squares_fault(write)] if column.dtype.is_integer() else []
+    return [bad_weight_fault(column), *squares]
+
+
+def large_squares_fault(write: str) -> Fault:
+    """Return the fault of sums of whole squares that pass 64 bits; `write` says what to type."""
+    beyond = pl.col("w2").cast(pl.Float64) > float(2**63 - 2**10)
+    large = "the squares of the integer weights add up to more than 64 bits hold"
+    return Fault(beyond, f"{large}: {write}")
+
+
+def bad_weight_fault(column: Column) -> Fault:
+    """Return the fault of a weight that is not a number of at least 0."""
+    return counted(
+        BAD_WEIGHT,
+        "`weight` holds a value that is not a number of at least 0 (negative, null, NaN or"
+        f" infinite): leave those rows out or fill them, `weight={column.text}.fill_null(0)`",
+    )

@@ -5,32 +5,37 @@ Everything inside works on lazy frames. Errors that a query raises leave here in
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, overload
 
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
 if TYPE_CHECKING:
-    from polarsfair._typing import IntoFrame
+    from collections.abc import Callable
+
+    from polarsfair._typing import FrameOf, IntoFrame
+
+P = ParamSpec("P")
 
 FAULT = "polarsfair: "
 """Begins every message that rows can raise, so that it is found again in Polars' error."""
 
 
 def is_lazy(*frames: object) -> bool:
-    """Say whether any of `frames` is lazy, and the result therefore too."""
+    """Return whether any of `frames` is lazy, and the result therefore too."""
     return any(isinstance(frame, pl.LazyFrame) for frame in frames)
 
 
 def as_lazy(frame: IntoFrame) -> pl.LazyFrame:
-    """Give `frame` as a lazy frame, whatever it was."""
+    """Return any accepted frame as a lazy frame."""
     if isinstance(frame, pl.LazyFrame):
         return frame
     if isinstance(frame, pl.DataFrame):
         return frame.lazy()
-    if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
+    if _is_frame(frame):
         return pl.DataFrame(frame).lazy()
     read = (
         f", a file with `pl.scan_parquet({str(frame)!r})`" if isinstance(frame, (str, Path)) else ""
@@ -42,15 +47,55 @@ def as_lazy(frame: IntoFrame) -> pl.LazyFrame:
     raise TypeError(msg)
 
 
+def _is_frame(value: object) -> bool:
+    return hasattr(value, "__arrow_c_stream__") and not isinstance(value, pl.Series)
+
+
 SMALL = 100_000
 """Rows up to which the in-memory engine answers sooner than the streaming one."""
 
 
-def collect(frame: pl.LazyFrame, *sources: object, flat: bool = False) -> pl.DataFrame:
-    """Collect what eager `sources` gave; a fault of the rows is a `ValueError` in our words.
+def as_given(
+    result: pl.LazyFrame, *sources: object, flat: bool = False
+) -> pl.DataFrame | pl.LazyFrame:
+    """Return the kind of frame that was given: lazy if any of the sources is, else eager.
 
-    With `flat`, on the streaming engine however few the rows are.
+    Sources that are not frames do not count. With `flat`, eager results come from the streaming
+    engine however few the rows are.
     """
+    if is_lazy(*sources):
+        return result
+    return collect(result, *filter(_is_frame, sources), flat=flat)
+
+
+@overload
+def lazy_or_eager(
+    function: Callable[Concatenate[pl.LazyFrame, P], pl.LazyFrame], /
+) -> FrameOf[P]: ...
+@overload
+def lazy_or_eager(
+    *, flat: bool
+) -> Callable[[Callable[Concatenate[pl.LazyFrame, P], pl.LazyFrame]], FrameOf[P]]: ...
+def lazy_or_eager(
+    function: Callable[Concatenate[pl.LazyFrame, P], pl.LazyFrame] | None = None,
+    /,
+    *,
+    flat: bool = False,
+) -> Any:
+    """Let a function of a lazy frame take any frame: lazy in, lazy out, eager in, eager out."""
+    if function is None:
+        return functools.partial(lazy_or_eager, flat=flat)
+
+    @functools.wraps(function)
+    def any_frame(frame: IntoFrame, *args: P.args, **kwargs: P.kwargs) -> Any:
+        result = function(as_lazy(frame), *args, **kwargs)
+        return as_given(result, frame, *args, *kwargs.values(), flat=flat)
+
+    return any_frame
+
+
+def collect(frame: pl.LazyFrame, *sources: object, flat: bool = False) -> pl.DataFrame:
+    """Collect what eager `sources` led to; a fault of the rows is a `ValueError` in our words."""
     rows = sum(source.height if isinstance(source, pl.DataFrame) else SMALL for source in sources)
     try:
         engine: Literal["in-memory", "streaming", "auto"] = (
@@ -65,6 +110,6 @@ def collect(frame: pl.LazyFrame, *sources: object, flat: bool = False) -> pl.Dat
 
 
 def fault_message(error: BaseException) -> str | None:
-    """Give our words out of an error that `fault` has caused, None for any other error."""
+    """Return our words out of an error that a `Fault` has raised, None for any other error."""
     found = re.search(rf'\["{FAULT}(.*?)"(?:, "{FAULT}|, …|\]\s*(?:\n|$))', str(error), re.DOTALL)
     return found.group(1).replace('\\"', '"') if found else None

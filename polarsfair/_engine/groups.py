@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of
-from polarsfair._engine.faults import fault
+from polarsfair._engine.columns import as_column, check_columns, is_number, schema_of
+from polarsfair._engine.faults import Fault, counted
+from polarsfair._engine.slices import hidden, hidden_part, shown
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoGroup
 
 
+_GROUP = hidden("group")
+
+
 def group_parts(rows: pl.LazyFrame, group: IntoGroup | None) -> dict[str, pl.Expr]:
-    """Split a group into flat parts: one, or one per attribute of an intersection."""
+    """Split a group into flat parts under hidden names: one, or one per attribute."""
     if group is None:
         return {}
     if isinstance(group, (str, pl.Expr)):
@@ -27,13 +31,13 @@ def group_parts(rows: pl.LazyFrame, group: IntoGroup | None) -> dict[str, pl.Exp
         check_columns(rows, {"group": [column]})
         dtype = schema_of(rows, {"group": column})["group"]
         if isinstance(dtype, pl.Struct):
-            return {part.name: column.struct.field(part.name) for part in dtype.fields}
-        return {"group": column}
+            fields = [part.name for part in dtype.fields]
+            return {hidden_part(name): column.struct.field(name) for name in fields}
+        return {_GROUP: column}
     if isinstance(group, Mapping):
         msg = (
-            "`group` as a mapping from classes to probabilities is for metrics of decisions,"
-            " classes and clusters: for this table give a column, such as"
-            " `group=fairness.most_likely({...})`"
+            "`group` as a mapping from classes to probabilities works only with decision, class and"
+            " cluster metrics: here, pass a column, such as `group=fairness.most_likely({...})`"
         )
         raise TypeError(msg)
     if not isinstance(group, Sequence):
@@ -53,40 +57,42 @@ def _by_name(parts: Sequence[pl.Expr]) -> dict[str, pl.Expr]:
         if names.count(name) > 1:
             msg = f'two parts of `group` are called {name!r}: rename one with `.alias("...")`'
             raise ValueError(msg)
-    return dict(zip(names, parts, strict=True))
+    return dict(zip(map(hidden_part, names), parts, strict=True))
 
 
-def gather_group(table: pl.LazyFrame, parts: Sequence[str]) -> pl.LazyFrame:
+def with_group(table: pl.LazyFrame, parts: Sequence[str]) -> pl.LazyFrame:
     """Turn the flat parts of a group into one column; a null part makes it unknown."""
     if not parts:
         return table
-    if len(parts) == 1 and parts[0] == "|group":
-        return table.rename({"|group": "group"})
+    if list(parts) == [_GROUP]:
+        return table.rename({_GROUP: "group"})
     known = pl.all_horizontal(pl.col(part).is_not_null() for part in parts)
-    struct = pl.struct(pl.col(part).alias(part[1:]) for part in parts)
+    struct = pl.struct(pl.col(part).alias(shown(part)) for part in parts)
     return table.with_columns(group=pl.when(known).then(struct))
 
+
+# --- groups known as probabilities --------------------------------------------------------------
 
 TOLERANCE = 1e-6
 """How far the probabilities of one row may add up from one; Float32 columns stay well within."""
 
 
-UNSURE = "|unsure"
-"""Counts the rows whose probabilities are none."""
+UNSURE = hidden("unsure")
+"""Counts the rows whose values are not probabilities."""
 
 
 _FLAT, _SQUARE = ("n", "rows"), ("w2",)
 
 
 def probabilities(rows: pl.LazyFrame, group: Mapping[Any, str | pl.Expr]) -> dict[str, pl.Expr]:
-    """Give the probability of each class as a flat Float64 column."""
+    """Return the probability of each class as a flat Float64 column."""
     class_names(group)
-    columns = {f"|p{i}": as_column(into, "group") for i, into in enumerate(group.values())}
+    columns = {_chance(i): as_column(into, "group") for i, into in enumerate(group.values())}
     check_columns(rows, {"group": columns.values()})
     for name, dtype in schema_of(rows, columns).items():
-        if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        if not is_number(dtype):
             msg = (
-                f"`group` maps a class to {columns[name]}, which is {dtype}: give a column of"
+                f"`group` maps a class to {columns[name]}, which is {dtype}: pass a column of"
                 " probabilities for every class"
             )
             raise TypeError(msg)
@@ -94,35 +100,42 @@ def probabilities(rows: pl.LazyFrame, group: Mapping[Any, str | pl.Expr]) -> dic
 
 
 def class_names(group: Mapping[Any, str | pl.Expr]) -> pl.Series:
-    """Give the classes of a mapping as the values of a group column."""
+    """Return the classes of a mapping as the values of a group column."""
     if not group:
         msg = '`group` is empty: map classes to probabilities, `group={"a": "p_a", "b": "p_b"}`'
         raise ValueError(msg)
     kinds = {type(name) for name in group}
     if len(kinds) > 1 or None in group:
-        msg = f"the classes of `group` are of several kinds, {list(group)}: name them all alike"
+        msg = (
+            f"the keys of `group` have different types, {list(group)}: use only strings or only"
+            " numbers"
+        )
         raise TypeError(msg)
     return pl.Series("group", list(group))
 
 
-def spread(
+def with_expected(
     rows: pl.LazyFrame, sums: Sequence[str], classes: int
-) -> tuple[pl.LazyFrame, list[str], str]:
-    """Give every class sums of its own: rows that may be in it, weights times probabilities.
+) -> tuple[pl.LazyFrame, list[str]]:
+    """Add sums per class: rows that may be in it, weights times probabilities.
 
     `sums` are the row's own: counts (n, rows), weights (w, row_w) and their squares (w2). Also
-    gives the names of the new sums, and of the count of rows whose probabilities are none.
+    returns the names of the new sums.
     """
-    chances = [f"|p{i}" for i in range(classes)]
+    chances = [_chance(i) for i in range(classes)]
     weight = pl.col("w" if "w" in sums else "n").cast(pl.Float64)
     own = {name: pl.col(name) for name in sums} | {"w": weight}
     own["w2"] = weight * weight if "w2" in sums else weight
     parts = {
-        f"{name}{chance}": _part(name, value, pl.col(chance))
+        hidden(name, i): _part(name, value, pl.col(chance))
         for name, value in own.items()
-        for chance in chances
+        for i, chance in enumerate(chances)
     }
-    return rows.with_columns(**parts, **{UNSURE: _unsure(chances)}), list(parts), UNSURE
+    return rows.with_columns(**parts, **{UNSURE: _unsure(chances)}), list(parts)
+
+
+def _chance(number: int) -> str:
+    return hidden("probability", number)
 
 
 def _part(name: str, value: pl.Expr, chance: pl.Expr) -> pl.Expr:
@@ -138,10 +151,10 @@ def _unsure(chances: Sequence[str]) -> pl.Expr:
     return (~sound).fill_null(value=True).cast(pl.Int64)
 
 
-def unsure_fault() -> pl.Expr:
-    """Stop where the classes' probabilities are none."""
-    return fault(
-        pl.col(UNSURE) > 0,
+def unsure_fault() -> Fault:
+    """Return the fault of a value in the group mapping that is not a probability."""
+    return counted(
+        UNSURE,
         "`group` maps classes to numbers that are not probabilities: in every row each must be"
         f" known and from 0 to 1, and all must add up to 1 within {TOLERANCE:g}; leave other rows"
         " out or divide by the sum of the columns",
@@ -149,8 +162,8 @@ def unsure_fault() -> pl.Expr:
 
 
 def per_class(table: pl.LazyFrame, classes: pl.Series, sums: Sequence[str]) -> pl.LazyFrame:
-    """Give every class that may be in a cell a line of its own there."""
-    lists = {name: pl.concat_list(f"{name}|p{i}" for i in range(len(classes))) for name in sums}
+    """Make a line of every class that may be in a cell."""
+    lists = {name: pl.concat_list(hidden(name, i) for i in range(len(classes))) for name in sums}
     lines = table.with_columns(pl.lit(classes).implode().alias("group"), **lists)
     possible = pl.max_horizontal(pl.col(name) for name in sums if name in _FLAT) > 0
     return lines.explode("group", *sums, empty_as_null=True).filter(possible)

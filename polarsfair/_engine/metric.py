@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import re
+import textwrap
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    runtime_checkable,
+)
 
 import polars as pl
 
 from polarsfair._engine.tally import Tally, by_reference, check_keywords, keywords_of, with_frames
+from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,12 +65,63 @@ class Variant(NamedTuple):
         return asked == dict(self.equals)
 
 
+@runtime_checkable
 class LineFormula(Protocol):
     """A formula that first adds columns to the lines of its view, such as what needs a join."""
+
+    def __call__(self, **options: Any) -> pl.Expr:
+        """Return the aggregation over the lines."""
+        ...
 
     def with_values(self, lines: pl.LazyFrame, options: Mapping[str, Any]) -> pl.LazyFrame:
         """Add the columns that the aggregation reads."""
         ...
+
+
+class _Signature:
+    """The signature of one metric, for editors: its own roles and options with their defaults."""
+
+    def __get__(self, metric: Metric | None, owner: type) -> inspect.Signature:
+        if metric is None:  # the class has the signature of its constructor
+            raise AttributeError(owner.__name__)
+        required = set(metric.roles)
+        for variant in metric.variants:
+            required &= set(variant.metric.roles)
+        only, either = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter("frame", only)]
+        roles = [role for role in metric.all_roles if role not in metric.tally.frames]
+        for name in metric.tally.frames:
+            default = inspect.Parameter.empty if name in required else None
+            parameters.append(inspect.Parameter(name, either, default=default))
+        defaults: dict[str, Any] = dict.fromkeys(roles)
+        defaults |= dict.fromkeys(required - set(metric.tally.frames), inspect.Parameter.empty)
+        defaults |= {"by": None, **{name: metric.option(name) for name in metric.option_names}}
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters += [inspect.Parameter(n, keyword, default=d) for n, d in defaults.items()]
+        return inspect.Signature(parameters)
+
+
+@functools.cache
+def with_role_parameters(doc: str | None, roles: tuple[str, ...]) -> str | None:
+    """Add the roles, and `by`, to the Parameters of a metric's docstring."""
+    if doc is None:
+        return None
+    doc, title = inspect.cleandoc(doc), "Parameters\n----------\n"
+    words = {
+        **{role: ROLES[role] for role in roles},
+        "by": "Slices: one row of the result for each.",
+    }
+    new = [f"{name}\n{textwrap.indent(text, '    ')}\n" for name, text in words.items()]
+    if title in doc:
+        head, _, tail = doc.partition(title)
+        named = set(re.findall(r"^(\w+(?:, \w+)*)$", tail.partition("\n\n")[0], re.MULTILINE))
+        taken = {name for names in named for name in names.split(", ")}
+        new = [text for name, text in zip(words, new, strict=True) if name not in taken]
+        return head + title + "".join(new) + tail
+    section = re.search(r"^\w+\n-{4,}$", doc, re.MULTILINE)
+    at = section.start() if section else len(doc)
+    gap = "" if section else "\n\n"
+    return doc[:at] + gap + title + "".join(new) + ("\n" if section else "") + doc[at:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +179,14 @@ class Metric:
     answer: ClassVar[Callable[[Metric, Any, dict[str, Any]], Any]]
     """Evaluates one metric; `evaluate`, which is built on this module, puts it here."""
 
+    __signature__ = _Signature()
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "__doc__", self.doc)
+        object.__setattr__(self, "__doc__", with_role_parameters(self.doc, self.all_roles))
         object.__setattr__(self, "__name__", self.name)
 
     def __repr__(self) -> str:
-        bound = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"<Metric {self.family}.{self.name}{bound}>"
+        return f"<Metric {self.family}.{self.name}{self.__signature__}>"
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[Any, ...]]:
         if self.origin is None:
@@ -132,6 +198,14 @@ class Metric:
     def family(self) -> str:
         """The family whose table the metric reads."""
         return self.tally.name.partition(".")[0]
+
+    @property
+    def all_roles(self) -> tuple[str, ...]:
+        """The roles that change the value: those that are needed, then the others."""
+        cells = {*self.tally.cells, *self.tally.known}
+        others = [role for role in self.tally.roles if role not in cells]
+        of_variants = (role for one in self.variants for role in one.metric.all_roles)
+        return tuple(dict.fromkeys([*self.roles, *others, *of_variants]))
 
     @functools.cached_property
     def option_names(self) -> tuple[str, ...]:
@@ -185,13 +259,19 @@ class Metric:
         return self.bind(**free) if free else self
 
     def option(self, name: str) -> Any:
-        """Give the value of one option, bound or default."""
-        for holder in (self.formula, self.view, self.tally.count):
-            if name in self.options:
-                return self.options[name]
+        """Return the value of one option, bound or default."""
+        if name in self.options:
+            return self.options[name]
+        for holder in (self.formula, self.view):
             if name in keywords_of(holder):
                 return keywords_of(holder)[name]
-        raise KeyError(name)
+        for base in self.bases:
+            if name in base.option_names:
+                return base.option(name)
+        if name in keywords_of(self.tally.count):
+            return keywords_of(self.tally.count)[name]
+        variants = (variant.metric for variant in self.variants)
+        return next(one.option(name) for one in variants if name in one.option_names)
 
     def fixed(self) -> dict[str, Any]:
         """Give the options that are fixed, in the metric or in what it compares."""

@@ -18,7 +18,7 @@ from polarsfair._engine.group_pairs import (
     of_the_rest,
     other_of,
 )
-from polarsfair._engine.metric import Metric, taken_by
+from polarsfair._engine.metric import LineFormula, Metric, taken_by
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined
 
@@ -79,7 +79,7 @@ def _values(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str])
     if first.bases:
         return _compared(lines, members, keys)
     for member in members:
-        if hasattr(member.formula, "with_values"):
+        if isinstance(member.formula, LineFormula):
             lines = member.formula.with_values(lines, taken_by(member.formula, member))
     formulas = {m.name: m.formula(**taken_by(m.formula, m)) for m in members}
     return _aggregate(lines, formulas, [*keys, *first.result_keys()])

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.faults import fault
+from polarsfair._engine.columns import is_text
+from polarsfair._engine.faults import Fault
 
 if TYPE_CHECKING:
     from polarsfair._engine.metric import Metric
@@ -37,16 +38,16 @@ OVERALL = Everyone.OVERALL
 REST = Everyone.REST
 
 
-def stop_unless_found(table: pl.LazyFrame, ref: Any) -> pl.LazyFrame:
+def raise_unless_found(table: pl.LazyFrame, ref: Any) -> pl.LazyFrame:
     """Stop where a table has groups, but none of them is the reference."""
     dtype = table.collect_schema().get(GROUP)
     if dtype is None or ref is None or isinstance(ref, Everyone):
         return table
     # Counted, since Polars says that a column of no rows after a cross join holds "any" value.
     absent = ~is_group(dtype, ref).any() & (pl.col(GROUP).count() > 0)
-    stop = fault(absent, _unknown_reference(dtype, ref))
+    unknown = Fault(absent, _unknown_reference(dtype, ref)).raised()
     # Tied to the group, which every comparison reads, so that no projection can prune it.
-    return table.with_columns(pl.when(stop.is_null()).then(GROUP).alias(GROUP))
+    return table.with_columns(pl.when(unknown.is_null()).then(GROUP).alias(GROUP))
 
 
 def mark_reference(lines: pl.LazyFrame, ref: Any, mark: str) -> pl.LazyFrame:
@@ -84,7 +85,7 @@ def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
 
 def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
     """Say whether a column of any plain dtype holds the value."""
-    if _is_text(dtype):
+    if is_text(dtype):
         # An Enum refuses to be compared with a word that is not one of its own.
         return column.cast(pl.String) == pl.lit(value)
     zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
@@ -137,14 +138,10 @@ def comparable(ref: Any, dtype: Any) -> bool:
     if isinstance(ref, Mapping):
         return False
     given = pl.Series([ref]).dtype
-    if _is_text(dtype):
+    if is_text(dtype):
         return given == pl.String
     if dtype.is_numeric():
         return given.is_numeric()
     if isinstance(given, pl.Datetime) and isinstance(dtype, pl.Datetime):
         return (given.time_zone is None) == (dtype.time_zone is None)
     return bool(given.base_type() == dtype.base_type())
-
-
-def _is_text(dtype: Any) -> bool:
-    return dtype in (pl.String, pl.Categorical, pl.Enum)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _MARK = "|"
 """Begins the names of columns that no caller can have; slices that begin with it are refused."""
@@ -18,14 +18,27 @@ def hidden(*parts: object) -> str:
     return _MARK + " ".join(map(str, parts))
 
 
+_SLICE, _PART = hidden("by "), hidden("part ")
+
+
 def is_hidden(name: str) -> bool:
     """Return whether a column has a name that only `hidden` makes."""
     return name.startswith(_MARK)
 
 
+def shown(name: str) -> str:
+    """Return the caller's name of a slice or part of a group, for messages."""
+    return name.removeprefix(_SLICE).removeprefix(_PART).removeprefix(_MARK)
+
+
+def hidden_part(name: str) -> str:
+    """Return the hidden name of one part of an intersection."""
+    return _PART + name
+
+
 def hidden_slices(slices: Iterable[str]) -> dict[str, str]:
     """Return hidden names of slices, so that none is called like a column of a view."""
-    return {name: hidden("by", name) for name in slices}
+    return {name: _SLICE + name for name in slices}
 
 
 def joined(
@@ -65,3 +78,26 @@ def summed(lines: pl.LazyFrame, keys: Sequence[str], values: Iterable[str]) -> p
 def every_slice(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Add a line for each slice of `table` that has no line, so that its value is null."""
     return joined(table.select(*keys).unique(), lines, keys, how="left") if keys else lines
+
+
+def map_slices(
+    lines: pl.LazyFrame,
+    keys: Sequence[str],
+    function: Callable[[pl.DataFrame], pl.DataFrame],
+    values: Mapping[str, pl.DataType | type[pl.DataType]],
+) -> pl.LazyFrame:
+    """Call a Python function with the lines of every slice.
+
+    The result has the slices and `values`, which maps the other columns to their dtypes.
+    """
+    schema = lines.collect_schema()
+    result = pl.Schema({**{name: schema[name] for name in keys}, **values})
+    if keys:
+        return lines.group_by(list(keys)).map_groups(function, schema=result)
+    return lines.map_batches(
+        function,
+        schema=result,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+    )

@@ -7,34 +7,25 @@ import functools
 import importlib
 import inspect
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 import polars.selectors as cs
 from polars.exceptions import SchemaError
 
 from polarsfair._engine.columns import columns_of
-from polarsfair._engine.faults import large_squares_fault
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.faults import checked, large_squares_fault
+from polarsfair._engine.frames import as_given, as_lazy
+from polarsfair._engine.slices import is_hidden
+from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices, Sums
+    from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices, Keywords, Sums
 
 UNWEIGHTED: Sums = {"w": pl.col("n"), "w2": pl.col("n")}
 """What the sums of weights are in a table without weights."""
-
-
-FRAME_ROLES = frozenset({"actual", "items", "users", "reference", "centroids"})
-"""Roles that are frames of their own, not columns."""
-
-
-ROLES = FRAME_ROLES | frozenset(
-    "group pred label score weight user item rank relevance cluster features unit"
-    " other value propensity predicted item_group popularity strata surrogate".split()
-)
-"""Every role of every family: one that a metric does not need changes nothing."""
 
 
 @functools.cache
@@ -107,11 +98,16 @@ class Tally:
         /,
         *frames: IntoFrame,
         by: IntoSlices | None = ...,
-        **keywords: Any,
+        **keywords: Unpack[Keywords],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
-        self, frame: EagerFrame, /, *frames: IntoFrame, by: IntoSlices | None = ..., **keywords: Any
+        self,
+        frame: EagerFrame,
+        /,
+        *frames: IntoFrame,
+        by: IntoSlices | None = ...,
+        **keywords: Unpack[Keywords],
     ) -> pl.DataFrame: ...
     def __call__(
         self, frame: IntoFrame, /, *frames: IntoFrame, by: IntoSlices | None = None, **keywords: Any
@@ -125,7 +121,7 @@ class Tally:
         table = self.count(
             rows, by_columns, **{k: v for k, v in given.items() if k in keywords_of(self.count)}
         )
-        return table if is_lazy(frame, *given.values()) else collect(table, frame)
+        return as_given(table, frame, *given.values())
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -225,8 +221,9 @@ def merge(
     named = named.with_columns(pl.col("w2").cast(pl.Int128)) if whole else named
     merged = named.group_by(keys).agg(**sums) if keys else named.select(**sums)
     if whole:
-        stop = large_squares_fault('`table.with_columns(pl.col("w2").cast(pl.Float64))` holds more')
-        merged = merged.with_columns(pl.coalesce(stop, "w2").cast(pl.Int64).alias("w2"))
+        write = '`table.with_columns(pl.col("w2").cast(pl.Float64))` holds more'
+        squares = checked("w2", large_squares_fault(write))
+        merged = merged.with_columns(squares.cast(pl.Int64).alias("w2"))
     return merged.cache()
 
 
@@ -250,10 +247,6 @@ def with_frames(
 def by_reference(module: str, name: str) -> object:
     """Find a metric or tally again by where it lives: how they are unpickled."""
     return getattr(importlib.import_module(module), name)
-
-
-_ROW_SIDE = ("bad",)
-"""Columns that tallies make of every row beside its keys and sums."""
 
 
 def check_keywords(
@@ -287,12 +280,12 @@ def check_distinct(columns: Sequence[str]) -> None:
 
 def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
     """Name the slices, and raise where a name is taken."""
-    taken = {*tally.cells, *tally.roles, *tally.defaults, *tally.sums_of(()), *_ROW_SIDE}
+    taken = {*tally.cells, *tally.roles, *tally.defaults, *tally.sums_of(())}
     names = [column.meta.output_name() for column in by]
     for name in names:
-        if name in taken or name.startswith("|"):
+        if name in taken or is_hidden(name):
             msg = (
-                f"a slice may not be called {name!r}, which {tally.name} uses itself:"
+                f"a slice cannot be named {name!r}, because `{tally.name}` uses that name:"
                 f' rename it, `by=pl.col("{name}").alias("{name}_slice")`'
             )
             raise ValueError(msg)

@@ -10,7 +10,7 @@ import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns, schema_of
 from polarsfair._engine.metric import define
-from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.tally import Tally
 from polarsfair.clustering._external.contingency import within
 from polarsfair.clustering._types import ClusteringMetric
@@ -69,9 +69,7 @@ def _count_edges(
     ends = {"cluster": as_column(cluster, "cluster"), "other": as_column(other, "other")}
     check_columns(rows, {role: [column] for role, column in ends.items()})
     dtype = _one_dtype(*schema_of(rows, ends).values())
-    cells: dict[str, IntoColumn | None] = {
-        role: column if dtype is None else column.cast(dtype) for role, column in ends.items()
-    }
+    cells = {role: key(c if dtype is None else c.cast(dtype)) for role, c in ends.items()}
     return count_cells(rows, by, group=group, cells=cells, weight=weight)
 
 

@@ -22,8 +22,7 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoFrame, IntoSlices
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoFrame, IntoSlices
 
 __all__ = ["choose_k", "gap", "stability"]
 

@@ -1,19 +1,15 @@
-"""The metric of this family: only the types of its call."""
+"""The metrics of this family: only the types of their calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from polarsfair._engine.metric import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoGroup, IntoSlices
-
-    IntoFeatures: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
+    from polarsfair._typing import ArrowStream, ClusteringRoles, IntoSlices
 
 
 class ClusteringMetric(Metric):
@@ -26,13 +22,7 @@ class ClusteringMetric(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        cluster: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        other: IntoColumn | None = ...,
-        features: IntoFeatures | None = ...,
-        group: IntoGroup | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[ClusteringRoles],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -41,13 +31,7 @@ class ClusteringMetric(Metric):
         /,
         *,
         by: IntoSlices,
-        cluster: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        other: IntoColumn | None = ...,
-        features: IntoFeatures | None = ...,
-        group: IntoGroup | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[ClusteringRoles],
     ) -> pl.DataFrame: ...
     @overload
     def __call__(
@@ -56,13 +40,7 @@ class ClusteringMetric(Metric):
         /,
         *,
         by: None = ...,
-        cluster: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        other: IntoColumn | None = ...,
-        features: IntoFeatures | None = ...,
-        group: IntoGroup | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[ClusteringRoles],
     ) -> float: ...
     def __call__(self, frame: Any, /, *frames: Any, **keywords: Any) -> Any:
         """Evaluate the measure."""
@@ -70,7 +48,7 @@ class ClusteringMetric(Metric):
 
 
 class ClusteringFrame(Metric):
-    """A clustering table: always a frame, with a ``cluster`` column beside the slices."""
+    """A clustering table: always a frame, with a ``cluster`` column after the slices."""
 
     @overload
     def __call__(
@@ -79,11 +57,7 @@ class ClusteringFrame(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        cluster: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        features: IntoFeatures | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[ClusteringRoles],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -92,11 +66,7 @@ class ClusteringFrame(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        cluster: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        features: IntoFeatures | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[ClusteringRoles],
     ) -> pl.DataFrame: ...
     def __call__(self, frame: Any, /, *frames: Any, **keywords: Any) -> Any:
         """Evaluate the table."""

@@ -1,15 +1,15 @@
-"""The metric of this family: only the types of its call."""
+"""The metrics of this family: only the types of their calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from polarsfair._engine.metric import Metric
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoGroup, IntoSlices
+    from polarsfair._typing import ArrowStream, FairnessRoles, IntoSlices
 
 
 class FairnessMetric(Metric):
@@ -17,17 +17,7 @@ class FairnessMetric(Metric):
 
     @overload
     def __call__(
-        self,
-        frame: pl.LazyFrame,
-        /,
-        *,
-        by: IntoSlices | None = ...,
-        group: IntoGroup | None = ...,
-        pred: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        self, frame: pl.LazyFrame, /, *, by: IntoSlices | None = ..., **roles: Unpack[FairnessRoles]
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -36,12 +26,7 @@ class FairnessMetric(Metric):
         /,
         *,
         by: IntoSlices,
-        group: IntoGroup | None = ...,
-        pred: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[FairnessRoles],
     ) -> pl.DataFrame: ...
     @overload
     def __call__(
@@ -50,12 +35,7 @@ class FairnessMetric(Metric):
         /,
         *,
         by: None = ...,
-        group: IntoGroup | None = ...,
-        pred: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[FairnessRoles],
     ) -> float: ...
     def __call__(self, frame: Any, /, *frames: Any, **keywords: Any) -> Any:
         """Evaluate the metric."""
@@ -63,20 +43,11 @@ class FairnessMetric(Metric):
 
 
 class FairnessFrame(Metric):
-    """A fairness table: always a frame, with key columns such as ``class`` beside the slices."""
+    """A fairness table: always a frame, with key columns such as ``class`` after the slices."""
 
     @overload
     def __call__(
-        self,
-        frame: pl.LazyFrame,
-        /,
-        *,
-        by: IntoSlices | None = ...,
-        group: IntoGroup | None = ...,
-        pred: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        self, frame: pl.LazyFrame, /, *, by: IntoSlices | None = ..., **roles: Unpack[FairnessRoles]
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -85,11 +56,7 @@ class FairnessFrame(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        group: IntoGroup | None = ...,
-        pred: IntoColumn | None = ...,
-        label: IntoColumn | None = ...,
-        weight: IntoColumn | None = ...,
-        **more: Any,
+        **roles: Unpack[FairnessRoles],
     ) -> pl.DataFrame: ...
     def __call__(self, frame: Any, /, *frames: Any, **keywords: Any) -> Any:
         """Evaluate the table."""

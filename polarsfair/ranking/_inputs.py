@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._engine.columns import (
-    Column,
-    as_column,
-    check_anywhere,
-    check_columns,
-    row_key,
-    schema_of,
-)
+from polarsfair._engine.columns import Column, as_column, check_anywhere, check_columns, schema_of
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.legacy import gather_group, group_parts, row_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-"""The metric of this family: only the types of its call."""
+"""The metrics of this family: only the types of their calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from polarsfair._engine.metric import Metric
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair._typing import ArrowStream, IntoFrame, IntoK, IntoSlices, RankingRoles
 
 
 class RankingMetric(Metric):
@@ -25,15 +25,8 @@ class RankingMetric(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        k: int | Sequence[int | None] | None = ...,
-        user: IntoColumn | None = ...,
-        item: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        rank: IntoColumn | None = ...,
-        relevance: IntoColumn | None = ...,
-        group: IntoGroup | None = ...,
-        users: IntoFrame | None = ...,
-        **more: Any,
+        k: IntoK = ...,
+        **roles: Unpack[RankingRoles],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -43,15 +36,8 @@ class RankingMetric(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        k: int | Sequence[int | None] | None = ...,
-        user: IntoColumn | None = ...,
-        item: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        rank: IntoColumn | None = ...,
-        relevance: IntoColumn | None = ...,
-        group: IntoGroup | None = ...,
-        users: IntoFrame | None = ...,
-        **more: Any,
+        k: IntoK = ...,
+        **roles: Unpack[RankingRoles],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -61,15 +47,8 @@ class RankingMetric(Metric):
         /,
         *,
         by: IntoSlices,
-        k: int | Sequence[int | None] | None = ...,
-        user: IntoColumn | None = ...,
-        item: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        rank: IntoColumn | None = ...,
-        relevance: IntoColumn | None = ...,
-        group: IntoGroup | None = ...,
-        users: pl.DataFrame | ArrowStream | None = ...,
-        **more: Any,
+        k: IntoK = ...,
+        **roles: Unpack[RankingRoles],
     ) -> pl.DataFrame: ...
     @overload
     def __call__(
@@ -80,14 +59,7 @@ class RankingMetric(Metric):
         *,
         by: None = ...,
         k: Sequence[int | None],
-        user: IntoColumn | None = ...,
-        item: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        rank: IntoColumn | None = ...,
-        relevance: IntoColumn | None = ...,
-        group: IntoGroup | None = ...,
-        users: pl.DataFrame | ArrowStream | None = ...,
-        **more: Any,
+        **roles: Unpack[RankingRoles],
     ) -> pl.DataFrame: ...
     @overload
     def __call__(
@@ -98,16 +70,57 @@ class RankingMetric(Metric):
         *,
         by: None = ...,
         k: int | None = ...,
-        user: IntoColumn | None = ...,
-        item: IntoColumn | None = ...,
-        score: IntoColumn | None = ...,
-        rank: IntoColumn | None = ...,
-        relevance: IntoColumn | None = ...,
-        group: IntoGroup | None = ...,
-        users: pl.DataFrame | ArrowStream | None = ...,
-        **more: Any,
+        **roles: Unpack[RankingRoles],
     ) -> float: ...
     def __call__(self, recs: Any, actual: Any = None, /, *frames: Any, **keywords: Any) -> Any:
         """Evaluate the metric."""
         given = () if actual is None else (actual, *frames)
         return super().__call__(recs, *given, **keywords)
+
+
+class ShownMetric(Metric):
+    """A metric of what is shown: a float, or a frame with a row per slice and k."""
+
+    @overload
+    def __call__(
+        self,
+        recs: pl.LazyFrame,
+        /,
+        *,
+        by: IntoSlices | None = ...,
+        k: IntoK = ...,
+        **roles: Unpack[RankingRoles],
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self,
+        recs: pl.DataFrame | ArrowStream,
+        /,
+        *,
+        by: IntoSlices,
+        k: IntoK = ...,
+        **roles: Unpack[RankingRoles],
+    ) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self,
+        recs: pl.DataFrame | ArrowStream,
+        /,
+        *,
+        by: None = ...,
+        k: Sequence[int | None],
+        **roles: Unpack[RankingRoles],
+    ) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self,
+        recs: pl.DataFrame | ArrowStream,
+        /,
+        *,
+        by: None = ...,
+        k: int | None = ...,
+        **roles: Unpack[RankingRoles],
+    ) -> float: ...
+    def __call__(self, recs: Any, /, *frames: Any, **keywords: Any) -> Any:
+        """Evaluate the metric."""
+        return super().__call__(recs, *frames, **keywords)

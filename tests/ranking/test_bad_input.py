@@ -131,7 +131,7 @@ def test_grades_lie_below_the_highest_there_can_be() -> None:
 GROUPS: list[tuple[Any, str]] = [
     ([], "`group` is empty"),
     (["stars", "stars"], "two parts of `group` are called 'stars'"),
-    ({"a": "stars"}, "as a mapping from classes to probabilities is for"),
+    ({"a": "stars"}, "as a mapping from classes to probabilities works only with"),
     (3, "takes a column, an expression or a list"),
 ]
 
@@ -175,7 +175,7 @@ def test_columns_that_are_missing_or_in_two_frames() -> None:
     refused("different frames", by=(pl.col("score") + pl.col("stars")).alias("sum"))
     refused("`relevance` is String", relevance=pl.col("stars").cast(pl.String))
     refused("needs the role `actual`", actual=None)
-    refused("which cannot be a key", user=pl.struct("user", "item"))
+    refused("which cannot be grouped by", user=pl.struct("user", "item"))
 
 
 def test_options_take_what_they_list() -> None:

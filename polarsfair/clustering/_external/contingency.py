@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.faults import fault
+from polarsfair._engine.legacy import fault
 from polarsfair._engine.reference import comparable, equals
-from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.tally import Tally
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _count_contingency(
     │ 2       ┆ b     ┆ 2   │
     └─────────┴───────┴─────┘
     """
-    cells = {"cluster": cluster, "label": label}
+    cells = {"cluster": key(cluster), "label": key(label)}
     return count_cells(rows, by, group=group, cells=cells, weight=weight)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.faults import fault
+from polarsfair._engine.legacy import fault
 from polarsfair.clustering._internal.points import CLUSTER, FEATURE, Points
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.faults import fault, stopping
+from polarsfair._engine.legacy import BAD, fault, stopping
 from polarsfair._engine.rows import ONE
 from polarsfair.clustering._external.contingency import within
 from polarsfair.clustering._internal.points import (
@@ -187,7 +187,7 @@ def category_lines(points: Points) -> pl.LazyFrame:
     real = [name for name in points.columns if schema[name].is_float()]
     wrong = {f"bad|{name}": (~pl.col(name).is_finite()).cast(pl.Int64) for name in real}
     sums = {"n": ONE, **wrong}
-    sums |= {name: pl.col(name) for name in ("w", "bad") if points.weighted}
+    sums |= {name: pl.col(name) for name in ("w", BAD) if points.weighted}
     counted = (
         points.rows.select(*points.keys, **sums)
         .group_by(points.keys)

@@ -14,24 +14,25 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import (
-    as_column,
-    check_columns,
+from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.legacy import (
+    BAD,
+    bad_weight_fault,
+    fault,
+    gather_group,
+    group_parts,
     resolve_columns,
     row_key,
-    schema_of,
+    stopping,
     weight_columns,
 )
-from polarsfair._engine.faults import bad_weight_fault, fault, stopping
-from polarsfair._engine.groups import gather_group, group_parts
 from polarsfair._engine.rows import ONE
 from polarsfair._engine.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoGroup
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoGroup
 
 __all__ = ["moments"]
 
@@ -216,7 +217,7 @@ def moments_of(points: Points) -> pl.LazyFrame:
 
 
 def _plain_moments(points: Points) -> pl.LazyFrame:
-    sums = {name: pl.col(name).sum() for name in ("n", *(["bad"] if points.weighted else []))}
+    sums = {name: pl.col(name).sum() for name in ("n", *([BAD] if points.weighted else []))}
     for name in points.features:
         value = pl.col(FEATURE + name)
         sums |= {MEAN + name: value.mean(), f"var|{name}": value.var(ddof=0)}

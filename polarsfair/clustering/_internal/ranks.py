@@ -22,8 +22,7 @@ from polarsfair.clustering._types import ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polarsfair._typing import IntoColumn
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import IntoColumn, IntoFeatures
 
 __all__ = ["c_index", "dunn", "extremes", "order"]
 

@@ -25,8 +25,7 @@ from polarsfair.clustering._internal.points import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import IntoColumn, IntoFeatures
 
 __all__ = ["scatter"]
 

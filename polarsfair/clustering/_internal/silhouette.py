@@ -31,8 +31,7 @@ from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoGroup
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoGroup
 
 __all__ = ["silhouette", "silhouette_by_cluster", "silhouettes"]
 

@@ -37,8 +37,7 @@ from polarsfair.clustering._internal.points import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoSlices
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoSlices
 
 __all__ = ["silhouette_estimate"]
 

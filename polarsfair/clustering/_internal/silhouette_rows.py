@@ -20,8 +20,7 @@ from polarsfair.clustering._internal.points import Points, features_of, moments_
 from polarsfair.clustering._internal.silhouette import linear_silhouettes
 
 if TYPE_CHECKING:
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoSlices
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoSlices
 
 __all__ = ["silhouette_samples"]
 

@@ -14,9 +14,8 @@ from polarsfair.clustering._tendency.uniformity import HIGH, LOW, box_of, points
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoFrame
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoFrame
     from polarsfair.clustering._internal.all_pairs import Floats
-    from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["hopkins"]
 

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polarsfair._engine.faults import fault
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.legacy import fault
 from polarsfair.clustering._internal.all_pairs import LIMIT, blocks
 from polarsfair.clustering._internal.points import FEATURE, check_seed, features_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polarsfair._typing import ArrowStream, IntoFrame
+    from polarsfair._typing import ArrowStream, IntoFeatures, IntoFrame
     from polarsfair.clustering._internal.all_pairs import Floats
-    from polarsfair.clustering._types import IntoFeatures
 
 __all__ = ["distance_distribution", "spatial_histogram"]
 

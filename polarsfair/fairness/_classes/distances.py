@@ -10,7 +10,7 @@ import polars as pl
 from polarsfair._engine.columns import as_column, check_columns, schema_of
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import REST, Everyone, mark_reference
-from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import every_slice, joined
 from polarsfair._engine.tally import Tally
 from polarsfair.fairness._types import FairnessMetric
@@ -73,9 +73,9 @@ def _count_classes(
     check_columns(rows, {role: [column] for role, column in given.items()})
     dtypes = schema_of(rows, given) if given else pl.Schema()
     several = isinstance(dtypes.get("pred"), pl.List)
-    cells = _of_one_dtype(given, dtypes)
-    count = functools.partial(count_cells, by=by, group=group, weight=weight, binary=False)
-    return count(rows, cells=cells) if not several else count(rows, cells=cells, exploded="pred")
+    cells = {role: key(cell) for role, cell in _of_one_dtype(given, dtypes).items()}
+    exploded = "pred" if several else None
+    return count_cells(rows, by, group=group, cells=cells, weight=weight, exploded=exploded)
 
 
 def _of_one_dtype(cells: dict[str, pl.Expr], dtypes: pl.Schema) -> dict[str, pl.Expr]:

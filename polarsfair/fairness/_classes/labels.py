@@ -12,7 +12,7 @@ from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import compare
 from polarsfair._engine.group_pairs import PAIR, SIDE, largest_of, pair_sides
 from polarsfair._engine.metric import define
-from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
 from polarsfair._engine.slices import every_slice
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import farthest, quotient
@@ -395,8 +395,8 @@ def _count_strata(
     """
     within = [] if strata is None else [as_column(strata, "strata").alias("strata")]
     check_columns(rows, {"strata": within})
-    cells = {"label": label}
-    return count_cells(rows, [*by, *within], group=group, cells=cells, weight=weight, binary=True)
+    cells = {"label": binary(label)}
+    return count_cells(rows, [*by, *within], group=group, cells=cells, weight=weight)
 
 
 strata = Tally(

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._engine.columns import resolve_columns, row_key, weight_columns
 from polarsfair._engine.compare import known_as, ratio
-from polarsfair._engine.faults import fault, stopping, weight_fault
 from polarsfair._engine.frames import as_lazy, is_lazy
-from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.legacy import (
+    BAD,
+    fault,
+    gather_group,
+    group_parts,
+    resolve_columns,
+    row_key,
+    stopping,
+    weight_columns,
+    weight_fault,
+)
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS
 from polarsfair._engine.slices import summed
@@ -23,8 +31,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup
 
 __all__ = ["nearest", "social_fairness_ratio"]
 
@@ -77,7 +84,7 @@ def _count_nearest(
     weights = weight_columns(weighed) if weighed else {}
     lines = _with_distance(rows.select(**keys, **weights, **given), names, centroids)
     sums = ["n", *(("w", "w2") if weighed else ()), "distance"]
-    bad = [*map(_bad, names), "bad_centre|", *(["bad"] if weighed else [])]
+    bad = [*map(_bad, names), "bad_centre|", *([BAD] if weighed else [])]
     faults = [_bad_feature(name) for name in names] + [_BAD_CENTRE]
     faults += [weight_fault(weighed)] if weighed else []
     table = stopping(summed(lines, list(keys), [*sums, *bad]), faults, sums)

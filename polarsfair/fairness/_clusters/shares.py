@@ -12,7 +12,7 @@ from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import define
 from polarsfair._engine.reference import OVERALL, Everyone, mark_reference
-from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import hidden_slices
 from polarsfair._engine.tally import Tally, check_distinct
 from polarsfair._formula import quotient
@@ -69,7 +69,7 @@ def _count_clusters(
     │ M     ┆ 2       ┆ 1   │
     └───────┴─────────┴─────┘
     """
-    return count_cells(rows, by, group=group, cells={"cluster": cluster}, weight=weight)
+    return count_cells(rows, by, group=group, cells={"cluster": key(cluster)}, weight=weight)
 
 
 clusters = Tally(
@@ -423,8 +423,8 @@ def cluster_shares(
     inner = hidden_slices([column.meta.output_name() for column in columns_of(by)])
     check_distinct([*inner, "share", "overall_share", "ratio"])
     keys = list(inner.values())
-    roles = {"group": group, "cluster": cluster, "weight": weight}
-    table = clusters.with_defaults(clusters(as_lazy(frame), by=by, **roles)).rename(inner)
+    table = clusters(as_lazy(frame), by=by, group=group, cluster=cluster, weight=weight)
+    table = clusters.with_defaults(table).rename(inner)
     share, overall = _WEIGHT / _OF_CLUSTER, _OF_GROUP / pl.col("total")
     ratio = quotient(_WEIGHT * pl.col("total"), _OF_CLUSTER * _OF_GROUP)
     shown = (

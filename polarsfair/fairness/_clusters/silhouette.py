@@ -19,8 +19,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoGroup
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoGroup
 
 __all__ = ["silhouette_difference", "silhouettes"]
 

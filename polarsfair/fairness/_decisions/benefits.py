@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import (
-    Column,
+from polarsfair._engine.columns import Column, binary_message
+from polarsfair._engine.compare import known_as
+from polarsfair._engine.legacy import (
+    BAD,
     binary_key,
-    binary_message,
+    fault,
+    gather_group,
+    group_parts,
     resolve_columns,
     row_key,
+    stopping,
     weight_columns,
+    weight_fault,
 )
-from polarsfair._engine.compare import known_as
-from polarsfair._engine.faults import fault, stopping, weight_fault
-from polarsfair._engine.groups import gather_group, group_parts
 from polarsfair._engine.metric import Variant, define
 from polarsfair._engine.rows import WEIGHTED_SUMS
 from polarsfair._engine.slices import summed
@@ -124,7 +127,7 @@ def _count_benefits(
     keys = {n: row_key(c) for n, c in columns.items() if n not in ("score", "label", "weight")}
     sums = ["n", *(("w", "w2") if weight is not None else ()), "b"]
     powers = [f"|power_{i}" for i in range(len(alphas))]
-    bad = ["|bad_score", "|bad_label", *(("bad",) if weight is not None else ())]
+    bad = ["|bad_score", "|bad_label", *((BAD,) if weight is not None else ())]
     lines = _benefit_columns(rows.select(**keys, **_row_columns(columns)), alphas)
     table = summed(lines, list(keys), [*sums, *powers, *bad])
     table = stopping(table, _faults(columns), [*sums, *powers])

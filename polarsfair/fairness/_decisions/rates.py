@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._engine.metric import Metric, define
-from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells
+from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.fairness._classes.distances import classes
@@ -74,8 +74,8 @@ def _count_decisions(
     │ M     ┆ true  ┆ true  ┆ 1   │
     └───────┴───────┴───────┴─────┘
     """
-    cells = {"pred": pred, "label": label}
-    return count_cells(rows, by, group=group, cells=cells, weight=weight, binary=True)
+    cells = {"pred": binary(pred), "label": binary(label)}
+    return count_cells(rows, by, group=group, cells=cells, weight=weight)
 
 
 decisions = Tally(

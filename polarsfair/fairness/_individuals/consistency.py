@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import polars as pl
 
-from polarsfair._engine.columns import columns_of, resolve_columns, row_key
-from polarsfair._engine.faults import fault
+from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.legacy import fault, resolve_columns, row_key
 from polarsfair._engine.metric import define
 from polarsfair._engine.tally import Tally, slice_names
 from polarsfair._formula import quotient
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from polarsfair._typing import EagerFrame, IntoColumn, IntoFrame, IntoSlices
-    from polarsfair.clustering._types import IntoFeatures
+    from polarsfair._typing import EagerFrame, IntoColumn, IntoFeatures, IntoFrame, IntoSlices
 
     Floats: TypeAlias = NDArray[np.float64]
     Integers: TypeAlias = NDArray[np.int64]

@@ -11,7 +11,7 @@ import polars as pl
 from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.groups import class_names
-from polarsfair._engine.rows import count_cells
+from polarsfair._engine.rows import binary, count_cells
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,8 +184,8 @@ def surrogate_rates(
     _check(group, trials, min_rows)
     rows, level = as_lazy(frame), as_column(surrogate, "surrogate").alias(_LEVEL)
     check_columns(rows, {"surrogate": [level]})
-    cells = {"pred": pred, "label": label}
-    table = count_cells(rows, [level], group=group, cells=cells, weight=None, binary=True)
+    cells = {"pred": binary(pred), "label": binary(label)}
+    table = count_cells(rows, [level], group=group, cells=cells, weight=None)
     levels = _levels(table, group, labelled=label is not None)
     classes = class_names(group)
 

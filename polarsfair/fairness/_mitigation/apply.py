@@ -9,15 +9,16 @@ import polars as pl
 from polarsfair._engine.columns import (
     Column,
     as_column,
-    binary_key,
     binary_message,
+    binary_of,
     check_columns,
-    row_key,
+    key_of,
     schema_of,
     without_nan,
 )
 from polarsfair._engine.frames import FAULT
 from polarsfair._engine.groups import group_parts
+from polarsfair._engine.slices import shown
 from polarsfair.fairness._mitigation.draws import draws, sides
 
 if TYPE_CHECKING:
@@ -64,21 +65,23 @@ def transformed(
 
 def group_keys(rows: pl.LazyFrame, group: Any) -> dict[str, pl.Expr]:
     """Give the group's parts as flat columns, under names that no frame has."""
-    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
+    parts = group_parts(rows, group)
     dtypes = schema_of(rows, parts)
-    return {name: row_key(Column(name, part, dtypes[name])) for name, part in parts.items()}
+    return {name: key_of(Column(shown(name), part, dtypes[name])) for name, part in parts.items()}
 
 
 def under_keys(chances: pl.DataFrame, keys: pl.Schema) -> pl.DataFrame:
     """Give the chances under the group's flat columns, in the dtypes that the rows have."""
-    dtype = chances.schema["group"]
-    parts = [field.name for field in dtype.fields] if isinstance(dtype, pl.Struct) else ["group"]
-    if {f"|{part}" for part in parts} != set(keys):
-        here = [name[1:] for name in keys]
-        msg = f"`group` had the parts {parts} in `fit` and has {here} here: give the same ones"
+    parts = {shown(name): name for name in group_parts(chances.lazy(), "group")}
+    if set(parts.values()) != set(keys):
+        here = [shown(name) for name in keys]
+        msg = (
+            f"`group` had the parts {list(parts)} in `fit` and has {here} here: pass the same ones"
+        )
         raise ValueError(msg)
-    values = chances["group"].struct.unnest() if dtype == pl.Struct else chances.select("group")
-    flat = values.rename({part: f"|{part}" for part in parts}).cast(keys, strict=False)
+    whole = chances.schema["group"] != pl.Struct
+    values = chances.select("group") if whole else chances["group"].struct.unnest()
+    flat = values.rename(parts).cast(keys, strict=False)
     found = pl.concat([flat, chances.drop("group")], how="horizontal")
     return found.drop_nulls(list(keys))
 
@@ -149,7 +152,7 @@ def flip_chance(column: Column) -> Chance:
 
 
 def _codes(column: Column) -> tuple[pl.Expr, pl.Expr]:
-    code = binary_key(column)
+    code = binary_of(column)
     whole = column.dtype not in (pl.Boolean, pl.Null)
     return (code == 1, code == 0) if whole else (code, ~code)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import binary_key, binary_message, resolve_columns
+from polarsfair._engine.columns import binary_message
 from polarsfair._engine.frames import collect
+from polarsfair._engine.legacy import binary_key, resolve_columns
 from polarsfair._formula import quotient
 from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._mitigation.programme import Moment, Programme, solve

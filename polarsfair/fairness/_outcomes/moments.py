@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import Column, resolve_columns, row_key, weight_columns
-from polarsfair._engine.faults import stopping, weight_fault
-from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.legacy import (
+    BAD,
+    gather_group,
+    group_parts,
+    resolve_columns,
+    row_key,
+    stopping,
+    weight_columns,
+    weight_fault,
+)
 from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
 from polarsfair._engine.slices import joined, running
 from polarsfair._engine.tally import Tally
@@ -26,6 +33,7 @@ from polarsfair.fairness._scores.bins import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from polarsfair._engine.columns import Column
     from polarsfair._engine.metric import Metric
     from polarsfair._typing import IntoColumn, IntoGroup
 
@@ -212,7 +220,7 @@ def _weighted_moments(
     there = pl.when(_W > 0)
     lines = lines.with_columns(**{name: there.then(_W * v) for name, v in values.items()})
     centre = [pl.col(f"|{name}_centre").first() for name in numbers]
-    table = lines.group_by(keys).agg(pl.col(*sums, *values, "bad").sum(), *centre)
+    table = lines.group_by(keys).agg(pl.col(*sums, *values, BAD).sum(), *centre)
     first = {name: pl.col(f"|{name}_1") / _W for name in numbers}
     named = {f"{n}_mean": pl.col(f"|{n}_centre") + first[n] for n in numbers}
     for name in numbers:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 
 from polarsfair._engine.columns import without_nan
-from polarsfair._engine.faults import fault
+from polarsfair._engine.legacy import fault
 
 if TYPE_CHECKING:
     from polarsfair._engine.columns import Column

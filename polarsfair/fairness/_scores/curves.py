@@ -10,8 +10,8 @@ import polars as pl
 
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.evaluate import completed, tabulate
-from polarsfair._engine.faults import fault
 from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.legacy import fault
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read
 from polarsfair._engine.request import check_names

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import Column, binary_key, resolve_columns, row_key, weight_columns
-from polarsfair._engine.faults import binary_fault, fault, stopping, weight_fault
-from polarsfair._engine.groups import gather_group, group_parts
+from polarsfair._engine.legacy import (
+    BAD,
+    binary_fault,
+    binary_key,
+    fault,
+    gather_group,
+    group_parts,
+    resolve_columns,
+    row_key,
+    stopping,
+    weight_columns,
+    weight_fault,
+)
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
 from polarsfair._engine.slices import running, summed
@@ -32,6 +42,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from polarsfair._engine.columns import Column
     from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [
@@ -129,7 +140,7 @@ def _binned_sums(
 ) -> pl.LazyFrame:
     """Sum per bin; where every distinct score is one, its sums follow from the counts."""
     weighed, labelled = "weight" in columns, "label" in columns
-    names, sums = [*keys, BIN], ["n", *(("w", "w2", "bad") if weighed else ())]
+    names, sums = [*keys, BIN], ["n", *(("w", "w2", BAD) if weighed else ())]
     number = bin_number(_SCORE, bins, columns["score"].dtype)
     binned = rows.with_columns(number.alias(BIN))
     if bins is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.faults import fault
+from polarsfair._engine.legacy import fault
 from polarsfair._engine.metric import Metric, Variant, define
 from polarsfair._engine.tally import keywords_of
 from polarsfair._formula import quotient

@@ -12,7 +12,8 @@ from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read_sorted
 from polarsfair._engine.request import check_names
-from polarsfair._engine.tally import ROLES, check_distinct, check_keywords
+from polarsfair._engine.tally import check_distinct, check_keywords
+from polarsfair._typing import ROLES
 from polarsfair.ranking._inputs import caller_name, resolve
 from polarsfair.ranking._lists.conventions import CHOICES, CONVENTIONS
 from polarsfair.ranking._lists.gains import gains

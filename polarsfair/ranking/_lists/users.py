@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.faults import fault, stopping
+from polarsfair._engine.legacy import fault, stopping
 from polarsfair.ranking._inputs import ONE, repeated_key
 
 if TYPE_CHECKING:

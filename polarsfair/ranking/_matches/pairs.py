@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polarsfair._engine.faults import fault, stopping
+from polarsfair._engine.legacy import fault, stopping
 from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._inputs import ONE, resolve

@@ -12,7 +12,7 @@ from polarsfair._engine.metric import define
 from polarsfair._formula import quotient
 from polarsfair.ranking._shown.exposure import SUMS, exposure
 from polarsfair.ranking._shown.recs import lines_at, listed
-from polarsfair.ranking._shown.types import ShownMetric
+from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import polars as pl
 
 from polarsfair._engine.columns import schema_of
-from polarsfair._engine.faults import stopping
+from polarsfair._engine.legacy import stopping
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
@@ -30,7 +30,7 @@ from polarsfair.ranking._shown.recs import (
     stops,
     with_sizes,
 )
-from polarsfair.ranking._shown.types import ShownMetric
+from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

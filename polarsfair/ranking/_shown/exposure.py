@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._engine.columns import schema_of
-from polarsfair._engine.faults import stopping
+from polarsfair._engine.legacy import stopping
 from polarsfair._engine.slices import summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._lists.masks import depths

@@ -10,9 +10,8 @@ import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import difference, known_as, ratio
-from polarsfair._engine.faults import fault, stopping
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.groups import gather_group
+from polarsfair._engine.legacy import fault, gather_group, stopping
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import comparable
 from polarsfair._engine.slices import summed
@@ -22,7 +21,7 @@ from polarsfair.ranking._inputs import ONE, group_columns
 from polarsfair.ranking._lists.conventions import CHOICES, discounting
 from polarsfair.ranking._lists.masks import depths, one_of
 from polarsfair.ranking._shown.recs import Shown, bad_items, item_frame, listed, shown, stops
-from polarsfair.ranking._shown.types import ShownMetric
+from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup

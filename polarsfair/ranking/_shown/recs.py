@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns, schema_of
-from polarsfair._engine.faults import fault, stopping
 from polarsfair._engine.frames import as_lazy
+from polarsfair._engine.legacy import fault, stopping
 from polarsfair._engine.slices import summed
 from polarsfair.ranking._inputs import RECS, caller_name, keyed, repeated_key, resolve, same_dtype
 from polarsfair.ranking._lists.masks import lines_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import difference, known_as
-from polarsfair._engine.faults import stopping
+from polarsfair._engine.legacy import stopping
 from polarsfair._engine.metric import define
 from polarsfair._engine.reference import OVERALL, REST, mark_reference
 from polarsfair._engine.slices import summed
@@ -17,7 +17,7 @@ from polarsfair._formula import quotient
 from polarsfair.ranking._inputs import ONE
 from polarsfair.ranking._shown.exposure import exposure
 from polarsfair.ranking._shown.recs import lines_at, listed, shown, stops
-from polarsfair.ranking._shown.types import ShownMetric
+from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
