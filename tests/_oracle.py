@@ -7,6 +7,7 @@ Every family has a module of cases; `test_queries` asks them all.
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,10 +72,25 @@ class Case:
             connection.unregister("given")
         return connection
 
+    @functools.cached_property
+    def _defined(self) -> set[Path]:
+        return set()
+
+    def define_views(self, file: Path) -> None:
+        """Define the views of a shared file, once per case."""
+        if file not in self._defined:
+            self.database.execute(file.read_text(encoding="utf-8"))
+            self._defined.add(file)
+
 
 def path_of(metric: pf.Metric) -> str:
     """Say where in `queries/` a metric's statement belongs, without the suffix."""
     return f"{metric.family}/{metric.name}"
+
+
+def views_of(statement: str) -> list[str]:
+    """List the shared files that a statement names in lines such as ``-- views: _lists.sql``."""
+    return re.findall(r"^-- views: (_\w+\.sql)$", statement, re.MULTILINE)
 
 
 def expected(case: Case, metric: pf.Metric, options: Mapping[str, Any]) -> Values:
@@ -82,7 +98,11 @@ def expected(case: Case, metric: pf.Metric, options: Mapping[str, Any]) -> Value
     variables, database = _variables({"k": _default_k(metric), **options}), case.database
     for name, value in variables.items():
         database.execute(f"SET VARIABLE {name} = ?", [value])
-    database.execute((QUERIES / f"{path_of(metric)}.sql").read_text(encoding="utf-8"))
+    file = QUERIES / f"{path_of(metric)}.sql"
+    statement = file.read_text(encoding="utf-8")
+    for name in views_of(statement):
+        case.define_views(file.with_name(name))
+    database.execute(statement)
     columns = [column[0] for column in database.description]
     lines = [dict(zip(columns, line, strict=True)) for line in database.fetchall()]
     for name in variables:

@@ -6,7 +6,7 @@ No orphan on either side: a metric without a statement fails, and a statement wi
 import pytest
 
 import polarsfair as pf
-from tests._oracle import QUERIES, Case, actual, differences, expected, path_of
+from tests._oracle import QUERIES, Case, actual, differences, expected, path_of, views_of
 from tests.clustering import _cases as _cases_clustering
 from tests.clustering import _cases_geometry
 from tests.engine import _cases_uncertain
@@ -59,7 +59,14 @@ def test_no_orphans() -> None:
     files = QUERIES.rglob("*.sql")
     queries = {file.relative_to(QUERIES).with_suffix("").as_posix() for file in files}
     assert metrics - queries == set(WITHOUT_QUERY), "metrics without a statement"
-    assert queries - metrics == set(), "statements without a metric"
+    named = {query for query in queries if not query.partition("/")[2].startswith("_")}
+    assert named - metrics == set(), "statements without a metric"
+
+
+def test_every_shared_file_of_views_is_named() -> None:
+    files = {file for file in QUERIES.rglob("*.sql") if not file.name.startswith("_")}
+    named = {file.with_name(n) for file in files for n in views_of(file.read_text("utf-8"))}
+    assert named == set(QUERIES.rglob("_*.sql"))
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=path_of)
