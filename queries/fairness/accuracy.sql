@@ -1,6 +1,5 @@
--- Accuracy: the share of rows whose prediction is the label.
-SELECT slice,
-       sum(weight * (pred = label)::INT) FILTER (pred IS NOT NULL AND label IS NOT NULL)
-           / nullif(sum(weight) FILTER (pred IS NOT NULL AND label IS NOT NULL), 0) AS value
+-- Accuracy: the share of rows whose prediction equals the label.
+-- views: _groups.sql
+SELECT slice, share(pred = label, true) AS value
 FROM rows
 GROUP BY slice

@@ -1,14 +1,11 @@
--- Balanced accuracy: the mean of the two recalls, hence of the accuracy in each true class.
--- Undefined unless both true classes have weight.
+-- Balanced accuracy: the mean of the accuracies among the positive and among the negative rows. Undefined
+-- unless there are both.
+-- views: _groups.sql
 WITH recalls AS (
-    SELECT slice, label,
-           sum(weight * (pred = label)::INT) / nullif(sum(weight), 0) AS recall
+    SELECT slice, label, share(pred = label, true) AS recall
     FROM rows
-    WHERE pred IS NOT NULL AND label IS NOT NULL
     GROUP BY slice, label
 )
-SELECT everyone.slice,
-       CASE WHEN count(recall) = 2 THEN avg(recall) END AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN recalls ON recalls.slice IS NOT DISTINCT FROM everyone.slice
-GROUP BY everyone.slice
+SELECT slice, CASE WHEN count(recall) = 2 THEN avg(recall) END AS value
+FROM recalls
+GROUP BY slice

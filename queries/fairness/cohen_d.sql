@@ -1,45 +1,15 @@
--- Cohen's d: the difference of two selection rates in units of their pooled standard deviation.
+-- Cohen's d: the difference of two groups' selection rates in units of their pooled standard deviation.
 -- Undefined without a degree of freedom, n + m <= 2.
--- Without a reference: the largest over all pairs of groups, unsigned. With one: group against
--- reference, signed, the largest in size; of two alike the lower.
-WITH decided AS (
-    SELECT slice, "group", pred, weight
-    FROM rows
-    WHERE "group" IS NOT NULL AND pred IS NOT NULL AND weight > 0
-),
-pairs AS (
-    -- (group, whom it is set against); NULL stands for everyone, or everyone else
-    SELECT DISTINCT a.slice, a."group" AS a,
-           CASE WHEN getvariable('ref_kind') IN ('overall', 'rest') THEN NULL
-                ELSE b."group" END AS b
-    FROM decided AS a
-    JOIN decided AS b ON a.slice IS NOT DISTINCT FROM b.slice AND a."group" <> b."group"
-    WHERE getvariable('ref_kind') IS DISTINCT FROM 'value' OR b."group" = getvariable('ref')
-),
-samples AS (
-    SELECT p.slice, p.a, p.b,
-           sum(weight) FILTER ("group" = p.a) AS n,
-           sum(weight * pred::INT) FILTER ("group" = p.a) / n AS rate,
-           sum(weight) FILTER (getvariable('ref_kind') = 'overall' OR "group" = p.b
-                               OR p.b IS NULL AND "group" <> p.a) AS m,
-           sum(weight * pred::INT) FILTER (getvariable('ref_kind') = 'overall' OR "group" = p.b
-                                           OR p.b IS NULL AND "group" <> p.a) / m AS other
-    FROM pairs AS p
-    JOIN decided AS d ON d.slice IS NOT DISTINCT FROM p.slice
-    GROUP BY ALL
-),
-statistics AS (
+-- views: _groups.sql
+-- views: _decisions.sql
+WITH statistics AS (
     SELECT slice,
            CASE WHEN n + m > 2 THEN
                ((n - 1) * rate * (1 - rate) + (m - 1) * other * (1 - other)) / (n + m - 2)
            END AS variance,
-           nullif((rate - other) / sqrt(variance), 'nan') AS x
+           nullif((rate - other) / sqrt(variance), 'nan') AS d
     FROM samples
 )
-SELECT everyone.slice,
-       CASE WHEN getvariable('ref_kind') IS NULL THEN max(abs(x))
-            ELSE first(x ORDER BY round(abs(x), 12) DESC, x) FILTER (x IS NOT NULL)
-       END AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN statistics ON statistics.slice IS NOT DISTINCT FROM everyone.slice
-GROUP BY everyone.slice
+SELECT slice, strongest(d) AS value
+FROM statistics
+GROUP BY slice

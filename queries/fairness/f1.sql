@@ -1,5 +1,5 @@
--- F1: twice the rows where prediction and label are both positive, over the positives of either
--- kind (Dice's overlap of two sets), among rows where both are known.
+-- F1: twice the weight of the rows with a positive prediction and a positive label, over the sum of the
+-- weights of the positive predictions and of the positive labels, among rows where both are known.
 SELECT slice,
        2 * sum(weight * (pred AND label)::INT) FILTER (known)
            / nullif(sum(weight * (pred::INT + label::INT)) FILTER (known), 0) AS value

@@ -1,6 +1,5 @@
--- False negative rate: of the truly positive rows, the share predicted negative.
-SELECT slice,
-       sum(weight * (NOT pred)::INT) FILTER (label AND pred IS NOT NULL)
-           / nullif(sum(weight) FILTER (label AND pred IS NOT NULL), 0) AS value
+-- False negative rate: the share predicted negative among the positive rows.
+-- views: _groups.sql
+SELECT slice, share(NOT pred, label) AS value
 FROM rows
 GROUP BY slice

@@ -1,6 +1,5 @@
--- False omission rate: of the rows predicted negative, the share that is positive.
-SELECT slice,
-       sum(weight * label::INT) FILTER (NOT pred AND label IS NOT NULL)
-           / nullif(sum(weight) FILTER (NOT pred AND label IS NOT NULL), 0) AS value
+-- False omission rate: the share of positive rows among the rows predicted negative.
+-- views: _groups.sql
+SELECT slice, share(label, NOT pred) AS value
 FROM rows
 GROUP BY slice

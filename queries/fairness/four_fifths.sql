@@ -1,31 +1,14 @@
--- Four-fifths rule: the smaller selection rate over the larger, of the worst pair of groups.
--- With a reference the pairs are those with the reference; the value is at most 1 either way.
-WITH sides AS (
-    -- every group beside every row of its slice that the rate reads
-    SELECT each.slice, each."group", r.weight, r.pred, r.label,
-           r."group" = each."group" AS own,
-           CASE getvariable('ref_kind')
-               WHEN 'value' THEN r."group" = getvariable('ref') AND r."group" <> each."group"
-               WHEN 'overall' THEN r."group" IS NOT NULL
-               WHEN 'rest' THEN r."group" <> each."group"
-           END AS other
-    FROM (SELECT DISTINCT slice, "group" FROM rows) AS each
-    LEFT JOIN rows AS r
-        ON r.slice IS NOT DISTINCT FROM each.slice
-        AND r.pred IS NOT NULL
-),
-rates AS (
-    SELECT slice,
-           sum(weight * pred::INT) FILTER (own) / nullif(sum(weight) FILTER (own), 0) AS mine,
-           sum(weight * pred::INT) FILTER (other) / nullif(sum(weight) FILTER (other), 0) AS theirs,
-           nullif(mine / theirs, 'nan') AS times  -- x/0 is inf, 0/0 undefined
-    FROM sides
+-- Four-fifths rule: the smaller selection rate over the larger, of the two groups for which this is
+-- smallest. With a reference one of the two is the reference. The value is at most 1.
+-- views: _groups.sql
+WITH rates AS (
+    SELECT slice, share(pred, own) AS mine, share(pred, other) AS theirs
+    FROM beside(rows)
     GROUP BY slice, "group"
 )
 SELECT slice,
        CASE WHEN count(mine) < 2 THEN NULL
             WHEN getvariable('ref_kind') IS NULL THEN nullif(min(mine) / max(mine), 'nan')
-            ELSE min(least(times, 1 / times))
-       END AS value
+            ELSE nullif(min(least(mine / theirs, theirs / mine)), 'nan') END AS value
 FROM rates
 GROUP BY slice

@@ -1,6 +1,5 @@
--- Negative predictive value: of the rows predicted negative, the share that is.
-SELECT slice,
-       sum(weight * (NOT label)::INT) FILTER (NOT pred AND label IS NOT NULL)
-           / nullif(sum(weight) FILTER (NOT pred AND label IS NOT NULL), 0) AS value
+-- Negative predictive value: the share of negative rows among the rows predicted negative.
+-- views: _groups.sql
+SELECT slice, share(NOT label, NOT pred) AS value
 FROM rows
 GROUP BY slice

@@ -1,6 +1,5 @@
--- Precision: of the rows predicted positive, the share that is.
-SELECT slice,
-       sum(weight * label::INT) FILTER (pred AND label IS NOT NULL)
-           / nullif(sum(weight) FILTER (pred AND label IS NOT NULL), 0) AS value
+-- Precision: the share of positive rows among the rows predicted positive.
+-- views: _groups.sql
+SELECT slice, share(label, pred) AS value
 FROM rows
 GROUP BY slice

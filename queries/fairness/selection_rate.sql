@@ -1,6 +1,5 @@
--- Selection rate: the share of rows with a known prediction that are predicted positive.
-SELECT slice,
-       sum(weight * pred::INT) FILTER (pred IS NOT NULL)
-           / nullif(sum(weight) FILTER (pred IS NOT NULL), 0) AS value
+-- Selection rate: the share of rows predicted positive among the rows with a known prediction.
+-- views: _groups.sql
+SELECT slice, share(pred, true) AS value
 FROM rows
 GROUP BY slice

@@ -1,20 +1,11 @@
--- The part of the Theil index that lies between groups: the index over rows of known group, had
--- everyone the mean benefit of their group.
-WITH benefits AS (
-    SELECT slice, weight AS w, 1 + coalesce(score, pred::INT) - label::INT AS b,
-           sum(w * b) OVER (PARTITION BY slice) / sum(w) OVER (PARTITION BY slice) AS mean,
-           sum(w * b) OVER peers / sum(w) OVER peers AS group_mean
-    FROM rows
-    WHERE coalesce(score, pred::INT) IS NOT NULL AND label IS NOT NULL AND weight > 0
-        AND "group" IS NOT NULL
-    WINDOW peers AS (PARTITION BY slice, "group")
-),
-terms AS (
+-- The part of the Theil index between groups, over rows of known group: the index if every row had the
+-- mean benefit of its group.
+-- views: _groups.sql
+-- views: _decisions.sql
+WITH terms AS (
     SELECT slice, w, group_mean / mean AS x, CASE WHEN x = 0 THEN 0 ELSE x * ln(x) END AS term
-    FROM benefits
-    WHERE mean > 0
+    FROM group_benefits
 )
-SELECT everyone.slice, sum(w * term) / sum(w) AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN terms ON terms.slice IS NOT DISTINCT FROM everyone.slice
-GROUP BY everyone.slice
+SELECT slice, sum(w * term) / sum(w) AS value
+FROM terms
+GROUP BY slice

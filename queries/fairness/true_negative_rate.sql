@@ -1,6 +1,5 @@
--- True negative rate: of the truly negative rows, the share predicted negative.
-SELECT slice,
-       sum(weight * (NOT pred)::INT) FILTER (NOT label AND pred IS NOT NULL)
-           / nullif(sum(weight) FILTER (NOT label AND pred IS NOT NULL), 0) AS value
+-- True negative rate: the share predicted negative among the negative rows.
+-- views: _groups.sql
+SELECT slice, share(NOT pred, NOT label) AS value
 FROM rows
 GROUP BY slice

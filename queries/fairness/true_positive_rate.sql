@@ -1,6 +1,5 @@
--- True positive rate: of the truly positive rows, the share predicted positive.
-SELECT slice,
-       sum(weight * pred::INT) FILTER (label AND pred IS NOT NULL)
-           / nullif(sum(weight) FILTER (label AND pred IS NOT NULL), 0) AS value
+-- True positive rate: the share predicted positive among the positive rows.
+-- views: _groups.sql
+SELECT slice, share(pred, label) AS value
 FROM rows
 GROUP BY slice
