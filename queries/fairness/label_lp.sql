@@ -1,42 +1,12 @@
--- Distance of order p between two groups' label mixes; of all comparisons the largest.
-WITH known AS (
-    SELECT slice, "group", label, weight
-    FROM rows
-    WHERE "group" IS NOT NULL AND label IS NOT NULL AND weight > 0
-),
-pairs AS (
-    -- (group, whom it is set against); NULL stands for everyone, or everyone else
-    SELECT DISTINCT a.slice, a."group" AS a,
-           CASE WHEN getvariable('ref_kind') IN ('overall', 'rest') THEN NULL
-                ELSE b."group" END AS b
-    FROM known AS a
-    JOIN known AS b ON a.slice IS NOT DISTINCT FROM b.slice AND a."group" <> b."group"
-    WHERE a."group" IS NOT NULL
-        AND (getvariable('ref_kind') IS DISTINCT FROM 'value' OR b."group" = getvariable('ref'))
-),
-mixes AS (
-    -- of every label, the shares on both sides; 0 where a side lacks it
-    SELECT p.slice, p.a, p.b, l.label,
-           coalesce(sum(weight) FILTER ("group" = p.a AND k.label = l.label), 0)
-               / sum(weight) FILTER ("group" = p.a) AS mine,
-           coalesce(sum(weight) FILTER (k.label = l.label AND (CASE WHEN p.b IS NOT NULL THEN k."group" = p.b
-                         WHEN getvariable('ref_kind') = 'rest' THEN k."group" <> p.a
-                         ELSE k."group" IS NOT NULL END)), 0)
-               / sum(weight) FILTER (CASE WHEN p.b IS NOT NULL THEN k."group" = p.b
-                         WHEN getvariable('ref_kind') = 'rest' THEN k."group" <> p.a
-                         ELSE k."group" IS NOT NULL END) AS theirs
-    FROM pairs AS p
-    JOIN (SELECT DISTINCT slice, label FROM known) AS l ON l.slice IS NOT DISTINCT FROM p.slice
-    JOIN known AS k ON k.slice IS NOT DISTINCT FROM p.slice
-    GROUP BY ALL
-),
-distances AS (
-    SELECT slice, a, b, pow(sum(pow(abs(mine - theirs), coalesce(getvariable('p'), 2))),
-                        1 / coalesce(getvariable('p'), 2)) AS distance
-    FROM mixes
-    GROUP BY ALL
+-- The distance of order p between the label distributions of two groups. Of all comparisons the largest.
+-- views: _groups.sql
+-- views: _classes.sql
+WITH distances AS (
+    SELECT slice, coalesce(getvariable('p'), 2) AS p,
+           pow(sum(pow(abs(mine - theirs), p)), 1 / p) AS distance
+    FROM label_mixes
+    GROUP BY slice, a, b
 )
-SELECT everyone.slice, max(distance) AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN distances ON distances.slice IS NOT DISTINCT FROM everyone.slice
-GROUP BY everyone.slice
+SELECT slice, max(distance) AS value
+FROM distances
+GROUP BY slice

@@ -1,20 +1,8 @@
--- Precision: of a group's rows predicted to be of the class, the share that is.
--- A line for every group of the slice, the unknown one too, and every class that is
--- predicted or true anywhere in it.
-WITH classes AS (
-    SELECT slice, unnest(preds) AS class FROM rows
-    UNION
-    SELECT slice, label FROM rows
-)
-SELECT classes.slice, classes.class, each."group",
-       sum(weight * (label = class)::INT) FILTER (list_contains(preds, class))
-           / nullif(sum(weight) FILTER (list_contains(preds, class)), 0) AS value
-FROM classes
-JOIN (SELECT DISTINCT slice, "group" FROM rows) AS each
-    ON each.slice IS NOT DISTINCT FROM classes.slice
-LEFT JOIN rows
-    ON rows.slice IS NOT DISTINCT FROM each.slice
-    AND rows."group" IS NOT DISTINCT FROM each."group"
-    AND preds IS NOT NULL AND label IS NOT NULL
-WHERE class IS NOT NULL
-GROUP BY ALL
+-- Precision: the share of rows truly of the class, among a group's rows predicted to be of the class.
+-- There is a row for every group of the slice, the unknown one too, and every class that is predicted or
+-- true anywhere in the slice.
+-- views: _groups.sql
+-- views: _classes.sql
+SELECT slice, class, "group", share(label = class, list_contains(preds, class)) AS value
+FROM class_rows
+GROUP BY slice, class, "group"

@@ -1,39 +1,15 @@
--- Statistical parity of each class against the rest: how far the groups' shares of rows predicted
--- to be of the class lie apart, by the rules of stat_parity.
-WITH classes AS (
-    -- the classes that somebody of known group is given
-    SELECT DISTINCT slice, unnest(preds) AS class FROM rows WHERE "group" IS NOT NULL
-),
-sides AS (
-    -- every class and group beside every row of the slice
-    SELECT classes.slice, classes.class, each."group", r.weight,
-           list_contains(r.preds, classes.class)::INT AS hit,
-           r."group" = each."group" AS own,
-           CASE getvariable('ref_kind')
-               WHEN 'value' THEN r."group" = getvariable('ref') AND r."group" <> each."group"
-               WHEN 'overall' THEN r."group" IS NOT NULL
-               WHEN 'rest' THEN r."group" <> each."group"
-           END AS other
-    FROM classes
-    JOIN (SELECT DISTINCT slice, "group" FROM rows) AS each
-        ON each.slice IS NOT DISTINCT FROM classes.slice
-    JOIN rows AS r
-        ON r.slice IS NOT DISTINCT FROM classes.slice
-        AND r.preds IS NOT NULL
-    WHERE classes.class IS NOT NULL
-),
-rates AS (
+-- Statistical parity of each class: the difference between the groups' shares of rows predicted to be of
+-- the class. Classes that are predicted for nobody of known group have no row.
+-- views: _groups.sql
+-- views: _classes.sql
+WITH rates AS (
     SELECT slice, class,
-           sum(weight * hit) FILTER (own) / nullif(sum(weight) FILTER (own), 0) AS mine,
-           sum(weight * hit) FILTER (other) / nullif(sum(weight) FILTER (other), 0) AS theirs,
-           mine - theirs AS apart
-    FROM sides
+           share(list_contains(preds, class), own) AS mine,
+           share(list_contains(preds, class), other) AS theirs
+    FROM beside(class_rows)
+    WHERE given
     GROUP BY slice, class, "group"
 )
-SELECT slice, class,
-       CASE WHEN count(mine) < 2 THEN NULL
-            WHEN getvariable('ref_kind') IS NULL THEN max(mine) - min(mine)
-            ELSE first(apart ORDER BY round(abs(apart), 12) DESC, apart) FILTER (apart IS NOT NULL)
-       END AS value
+SELECT slice, class, difference(mine, theirs) AS value
 FROM rates
 GROUP BY slice, class
