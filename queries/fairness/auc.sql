@@ -1,20 +1,9 @@
--- AUC: over all pairs of a positive and a negative row, how often the positive has the higher bin;
--- the same bin counts half. Undefined without a pair.
-WITH binned AS (
-    -- the highest edge that a score reaches; with exact scores, the score itself
-    SELECT slice, "group", label, weight, score,
-           CASE WHEN exact THEN score
-                ELSE list_max(list_filter(edges, lambda e: e <= score)) END AS low,
-           NOT exact AND low < list_max(edges) AS wide
-    FROM rows, (SELECT coalesce(getvariable('bins'),
-                                list_transform(range(1001), lambda i: i / 1000))::DOUBLE[] AS edges)
-    WHERE score IS NOT NULL AND label IS NOT NULL AND weight > 0
-)
-SELECT everyone.slice,
-       sum(p.weight * q.weight * CASE WHEN p.low > q.low THEN 1
-                                      WHEN p.low = q.low THEN 0.5 ELSE 0 END)
-           / sum(p.weight * q.weight) AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN binned AS p ON p.slice IS NOT DISTINCT FROM everyone.slice AND p.label
-LEFT JOIN binned AS q ON q.slice IS NOT DISTINCT FROM everyone.slice AND NOT q.label
-GROUP BY everyone.slice
+-- AUC: the share of pairs of a positive and a negative row in which the positive is in the higher bin.
+-- Pairs in the same bin count half. Undefined without a pair.
+-- views: _groups.sql
+-- views: _scores.sql
+SELECT slice,
+       sum(weight * CASE WHEN positive > negative THEN 1 WHEN positive = negative THEN 0.5 ELSE 0 END)
+           / sum(weight) AS value
+FROM row_pairs
+GROUP BY slice

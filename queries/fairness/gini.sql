@@ -1,18 +1,7 @@
--- Gini coefficient of a score: over all pairs of a positive and a negative row, the share ranked
--- right less the share ranked wrong.
-WITH binned AS (
-    -- the highest edge that a score reaches; with exact scores, the score itself
-    SELECT slice, "group", label, weight, score,
-           CASE WHEN exact THEN score
-                ELSE list_max(list_filter(edges, lambda e: e <= score)) END AS low,
-           NOT exact AND low < list_max(edges) AS wide
-    FROM rows, (SELECT coalesce(getvariable('bins'),
-                                list_transform(range(1001), lambda i: i / 1000))::DOUBLE[] AS edges)
-    WHERE score IS NOT NULL AND label IS NOT NULL AND weight > 0
-)
-SELECT everyone.slice,
-       sum(p.weight * q.weight * sign(p.low - q.low)) / sum(p.weight * q.weight) AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN binned AS p ON p.slice IS NOT DISTINCT FROM everyone.slice AND p.label
-LEFT JOIN binned AS q ON q.slice IS NOT DISTINCT FROM everyone.slice AND NOT q.label
-GROUP BY everyone.slice
+-- Gini coefficient of a score: over all pairs of a positive and a negative row, the share in which the
+-- positive is in the higher bin minus the share in which the negative is.
+-- views: _groups.sql
+-- views: _scores.sql
+SELECT slice, sum(weight * sign(positive - negative)) / sum(weight) AS value
+FROM row_pairs
+GROUP BY slice

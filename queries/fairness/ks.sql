@@ -1,33 +1,7 @@
 -- Kolmogorov-Smirnov statistic of a score: the largest distance, over all bins, between the shares of
--- positives and of negatives in that bin or above it.
-WITH binned AS (
-    -- the highest edge that a score reaches; with exact scores, the score itself
-    SELECT slice, "group", label, weight, score,
-           CASE WHEN exact THEN score
-                ELSE list_max(list_filter(edges, lambda e: e <= score)) END AS low,
-           NOT exact AND low < list_max(edges) AS wide
-    FROM rows, (SELECT coalesce(getvariable('bins'),
-                                list_transform(range(1001), lambda i: i / 1000))::DOUBLE[] AS edges)
-    WHERE score IS NOT NULL AND label IS NOT NULL AND weight > 0
-),
-sizes AS (
-    SELECT slice, sum(weight) FILTER (label) AS positives, sum(weight) FILTER (NOT label) AS negatives
-    FROM binned
-    GROUP BY slice
-),
-gaps AS (
-    -- both labels at and above each bin, and above it
-    SELECT t.slice, t.wide,
-           coalesce(sum(weight) FILTER (label), 0) / positives AS tpr,
-           coalesce(sum(weight) FILTER (NOT label), 0) / negatives AS fpr,
-           coalesce(sum(weight) FILTER (label AND r.low > t.low), 0) / positives AS tpr_above,
-           coalesce(sum(weight) FILTER (NOT label AND r.low > t.low), 0) / negatives AS fpr_above
-    FROM (SELECT DISTINCT slice, low, wide FROM binned) AS t
-    JOIN sizes ON sizes.slice IS NOT DISTINCT FROM t.slice
-    JOIN binned AS r ON r.slice IS NOT DISTINCT FROM t.slice AND r.low >= t.low
-    GROUP BY t.slice, t.low, t.wide, positives, negatives
-)
-SELECT everyone.slice, max(abs(tpr - fpr)) AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN gaps ON gaps.slice IS NOT DISTINCT FROM everyone.slice
-GROUP BY everyone.slice
+-- positives and of negatives that are in the bin or above it.
+-- views: _groups.sql
+-- views: _scores.sql
+SELECT slice, max(abs(tpr - fpr)) AS value
+FROM bins
+GROUP BY slice
