@@ -1,85 +1,28 @@
--- Difference of the correlations of prediction and label, of rows at or above the q-quantile of all
--- predictions. Undefined where one of them is constant.
--- Without a reference: the largest less the smallest. With one: the signed difference, group less
--- reference, that is largest in size; of two alike the lower.
-WITH valued AS (
-    -- the prediction, or the lower edge of its bin
-    SELECT *, coalesce(getvariable('bins')::DOUBLE[], edges) AS bins,
-           CASE WHEN bins IS NULL THEN pred
-                ELSE list_max(list_filter(bins, lambda e: e <= pred)) END AS low
-    FROM rows
-    WHERE pred IS NOT NULL AND weight > 0
-),
-ranks AS (
-    SELECT slice, low, sum(weight) OVER (PARTITION BY slice ORDER BY low) AS through
-    FROM valued
-),
-positions AS (
-    SELECT slice, greatest(max(through) - 1, 0) * coalesce(getvariable('q'), 0) AS h
-    FROM ranks
-    GROUP BY slice
-),
-cuts AS (
-    -- the q-quantile: between the values of rank floor(h) and the next, counted from 0
-    SELECT p.slice, h - floor(h) AS t,
-           min(low) FILTER (through > floor(h)) AS here,
-           coalesce(min(low) FILTER (through > floor(h) + 1), here) AS after,
-           CASE WHEN t < 0.5 THEN here + (after - here) * t
-                ELSE after - (after - here) * (1 - t) END AS cut
-    FROM positions AS p
-    JOIN ranks AS r ON r.slice IS NOT DISTINCT FROM p.slice
-    GROUP BY p.slice, h
-),
-kept AS (
-    SELECT v.*, cut, low >= cut AS kept
-    FROM valued AS v
-    JOIN cuts ON cuts.slice IS NOT DISTINCT FROM v.slice
-),
-sides AS (
-    -- every group beside every row of its slice
-    SELECT each.slice, each."group", r.weight, r.pred, r.label, r.kept,
-           r."group" = each."group" AS own,
-           CASE getvariable('ref_kind')
-               WHEN 'value' THEN r."group" = getvariable('ref') AND r."group" <> each."group"
-               WHEN 'overall' THEN r."group" IS NOT NULL
-               WHEN 'rest' THEN r."group" <> each."group"
-           END AS other
-    FROM (SELECT DISTINCT slice, "group" FROM rows) AS each
-    LEFT JOIN kept AS r ON r.slice IS NOT DISTINCT FROM each.slice
-),
-stacked AS (
-    SELECT slice, "group", 'mine' AS side, pred, label, weight FROM sides
-    WHERE own AND kept AND label IS NOT NULL
-    UNION ALL
-    SELECT slice, "group", 'theirs', pred, label, weight FROM sides
-    WHERE other AND kept AND label IS NOT NULL
+-- The difference between the groups' correlations of prediction and label, among the rows at or above the
+-- q-quantile of all predictions (without q, among all rows). Undefined where one of the two is constant.
+-- views: _groups.sql
+-- views: _outcomes.sql
+WITH high AS (
+    FROM cut_at(coalesce(getvariable('q'), 0)) WHERE kept AND label IS NOT NULL
 ),
 centred AS (
-    SELECT slice, "group", side, weight,
-           pred - sum(weight * pred) OVER each / sum(weight) OVER each AS x,
-           label - sum(weight * label) OVER each / sum(weight) OVER each AS y
-    FROM stacked
+    SELECT slice, "group", side,
+           CASE WHEN side = 1 AND own OR side = -1 AND other THEN weight END AS w,
+           pred - sum(w * pred) OVER each / sum(w) OVER each AS x,
+           label - sum(w * label) OVER each / sum(w) OVER each AS y
+    FROM beside(high), (VALUES (1), (-1)) AS sides (side)
     WINDOW each AS (PARTITION BY slice, "group", side)
 ),
 correlations AS (
     SELECT slice, "group", side,
-           CASE WHEN sum(weight * x * x) > 1e-20 AND sum(weight * y * y) > 1e-20
-                THEN sum(weight * x * y) / sqrt(sum(weight * x * x) * sum(weight * y * y)) END AS r
+           CASE WHEN sum(w * x * x) > 1e-20 AND sum(w * y * y) > 1e-20
+                THEN sum(w * x * y) / sqrt(sum(w * x * x) * sum(w * y * y)) END AS r
     FROM centred
-    GROUP BY ALL
+    GROUP BY slice, "group", side
 ),
-rates AS (
-    SELECT each.slice, max(r) FILTER (side = 'mine') AS mine,
-           max(r) FILTER (side = 'theirs') AS theirs, mine - theirs AS apart
-    FROM (SELECT DISTINCT slice, "group" FROM rows) AS each
-    LEFT JOIN correlations AS c
-        ON c.slice IS NOT DISTINCT FROM each.slice AND c."group" = each."group"
-    GROUP BY each.slice, each."group"
+groups AS (
+    SELECT slice, max(r) FILTER (side = 1) AS mine, max(r) FILTER (side = -1) AS theirs
+    FROM correlations
+    GROUP BY slice, "group"
 )
-SELECT slice,
-       CASE WHEN count(mine) < 2 THEN NULL
-            WHEN getvariable('ref_kind') IS NULL THEN max(mine) - min(mine)
-            ELSE first(apart ORDER BY round(abs(apart), 12) DESC, apart) FILTER (apart IS NOT NULL)
-       END AS value
-FROM rates
-GROUP BY slice
+SELECT slice, difference(mine, theirs) AS value FROM groups GROUP BY slice
