@@ -1,16 +1,13 @@
--- The mean over rows of the surprise at their cluster.
+-- Cluster entropy: the mean over rows of minus the logarithm of the share of rows in their cluster.
+-- views: _groups.sql
 WITH known AS (
-    FROM rows WHERE cluster IS NOT NULL AND weight > 0
-),
-shares AS (
     SELECT slice, weight,
-           sum(weight) OVER (PARTITION BY slice, cluster)
-           / sum(weight) OVER (PARTITION BY slice) AS share
-    FROM known
-),
-found AS (
-    SELECT slice, -sum(weight * ln(share)) / sum(weight) AS nats FROM shares GROUP BY slice
+           -ln(sum(weight) OVER (PARTITION BY slice, cluster) / sum(weight) OVER (PARTITION BY slice))
+               / ln(coalesce(getvariable('base'), exp(1))) AS surprise
+    FROM rows
+    WHERE cluster IS NOT NULL AND weight > 0
 )
-SELECT every.slice, nats / ln(coalesce(getvariable('base'), exp(1))) AS value
-FROM (SELECT DISTINCT slice FROM rows) AS every
-LEFT JOIN found ON found.slice IS NOT DISTINCT FROM every.slice
+SELECT slices.slice, mean_of(surprise, true) AS value
+FROM slices
+LEFT JOIN known ON known.slice IS NOT DISTINCT FROM slices.slice
+GROUP BY slices.slice

@@ -1,27 +1,24 @@
--- Conditional demographic disparity: of each group, its share among the rejected less that among the
--- accepted, in each stratum, averaged over the rows of all strata. The value largest in size; of two
--- alike the lower. Undefined for one group alone.
+-- Conditional demographic disparity: a group's share of the rejected minus its share of the accepted in a
+-- stratum, averaged over the rows of all strata. Of all groups, the value of largest size with its sign.
+-- Undefined for one group alone.
+-- views: _groups.sql
 WITH known AS (
-    SELECT slice, "group", strata, label::INT AS y, weight
     FROM rows
     WHERE "group" IS NOT NULL AND label IS NOT NULL AND strata IS NOT NULL AND weight > 0
 ),
-disparities AS (
-    SELECT each.slice, each."group", strata, sum(weight) AS n,
-           coalesce(sum(weight * (1 - y)) FILTER (k."group" = each."group")
-                        / nullif(sum(weight * (1 - y)), 0), 0)
-           - coalesce(sum(weight * y) FILTER (k."group" = each."group")
-                          / nullif(sum(weight * y), 0), 0) AS d
-    FROM (SELECT DISTINCT slice, "group" FROM known) AS each
-    JOIN known AS k ON k.slice IS NOT DISTINCT FROM each.slice
-    GROUP BY ALL
+strata AS (
+    SELECT slice, "group", sum(weight) AS weight, bool_or(own) AS present,
+           coalesce(share(own, NOT label), 0) - coalesce(share(own, label), 0) AS disparity
+    FROM beside(known)
+    GROUP BY slice, "group", strata
 ),
 groups AS (
-    SELECT slice, "group", sum(n * d) / sum(n) AS x FROM disparities GROUP BY ALL
+    SELECT slice, mean_of(disparity, true) AS mean
+    FROM strata
+    GROUP BY slice, "group"
+    HAVING bool_or(present)
 )
-SELECT everyone.slice,
-       CASE WHEN count(x) > 1
-            THEN first(x ORDER BY round(abs(x), 12) DESC, x) FILTER (x IS NOT NULL) END AS value
-FROM (SELECT DISTINCT slice FROM rows) AS everyone
-LEFT JOIN groups ON groups.slice IS NOT DISTINCT FROM everyone.slice
-GROUP BY everyone.slice
+SELECT slices.slice, CASE WHEN count(mean) > 1 THEN farthest(mean, abs(mean)) END AS value
+FROM slices
+LEFT JOIN groups ON groups.slice IS NOT DISTINCT FROM slices.slice
+GROUP BY slices.slice

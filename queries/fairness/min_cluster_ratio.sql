@@ -1,45 +1,8 @@
--- The fewest rows of a group for each of the reference, over all clusters that have a row of either and
--- over all ordered pairs.
-WITH known AS (
-    FROM rows WHERE cluster IS NOT NULL AND "group" IS NOT NULL AND weight > 0
-),
-names AS (
-    SELECT DISTINCT slice, "group" FROM known
-),
-pairs AS (
-    -- Every group with every other; with the reference; or with everyone, or everyone else.
-    SELECT one.slice, one."group" AS own, two."group" AS ref, false AS everyone, false AS others
-    FROM names AS one
-    JOIN names AS two ON one.slice IS NOT DISTINCT FROM two.slice AND one."group" <> two."group"
-    WHERE getvariable('ref_kind') IS NULL
-       OR getvariable('ref_kind') = 'value' AND two."group" = getvariable('ref')
-    UNION ALL
-    SELECT slice, "group", "group", getvariable('ref_kind') = 'overall',
-           getvariable('ref_kind') = 'rest'
-    FROM names
-    WHERE getvariable('ref_kind') IN ('overall', 'rest')
-),
-sides AS (
-    SELECT pairs.slice, own, ref, cluster,
-           coalesce(sum(weight) FILTER ("group" = own), 0) AS mine,
-           coalesce(sum(weight) FILTER (
-               everyone OR (others AND "group" <> ref) OR (NOT others AND "group" = ref)
-           ), 0) AS theirs
-    FROM pairs
-    JOIN known ON known.slice IS NOT DISTINCT FROM pairs.slice
-    GROUP BY pairs.slice, own, ref, cluster
-),
-shares AS (
-    SELECT *, mine / sum(mine) OVER (PARTITION BY slice, own, ref) AS p,
-           theirs / nullif(sum(theirs) OVER (PARTITION BY slice, own, ref), 0) AS q
-    FROM sides
-),
-found AS (
-    SELECT slice, min(mine / theirs) AS worst
-    FROM shares
-    WHERE q IS NOT NULL AND mine + theirs > 0
-    GROUP BY slice
-)
-SELECT every.slice, worst AS value
-FROM (SELECT DISTINCT slice FROM rows) AS every
-LEFT JOIN found ON found.slice IS NOT DISTINCT FROM every.slice
+-- The weight of a group over the weight of the reference in a cluster: the smallest ratio of all
+-- comparisons and of all clusters with a row of either. Without a reference every pair of groups is
+-- compared in both orders.
+-- views: _groups.sql
+-- views: _clusters.sql
+SELECT slice, min(mine / theirs) FILTER (q IS NOT NULL AND mine + theirs > 0) AS value
+FROM cluster_mixes
+GROUP BY slice
