@@ -24,8 +24,8 @@ SELECT slices.slice, tpr, fpr
 FROM slices
 LEFT JOIN gaps ON gaps.slice IS NOT DISTINCT FROM slices.slice AND tpr + fpr IS NOT NULL;
 
--- One row per comparison: the weight n and the selection rate of the group, and m and `other` of those that
--- it is compared with.
+-- One row per comparison (see `comparisons`), of rows with a known prediction: the weight n and the selection
+-- rate `rate` of group a, the weight m and the selection rate `other` of b.
 CREATE OR REPLACE TEMP VIEW samples AS
 WITH decided AS (FROM rows WHERE pred IS NOT NULL)
 SELECT slice, sum(weight) FILTER (side = 1) AS n, share(pred, side = 1) AS rate,
@@ -48,7 +48,8 @@ SELECT slices.slice, w, b, mean
 FROM slices
 LEFT JOIN known ON known.slice IS NOT DISTINCT FROM slices.slice AND mean > 0;
 
--- The same for the rows of known group alone, with the mean benefit of the row's group in the slice.
+-- One row per row of known group, prediction and label: as above, with the means over these rows alone, and
+-- `group_mean`, the mean benefit of the row's group in the slice.
 CREATE OR REPLACE TEMP VIEW group_benefits AS
 WITH known AS (
     SELECT slice, weight AS w, 1 + coalesce(score, pred::INT) - label::INT AS b,
@@ -62,7 +63,7 @@ SELECT slices.slice, w, b, mean, group_mean
 FROM slices
 LEFT JOIN known ON known.slice IS NOT DISTINCT FROM slices.slice AND mean > 0;
 
--- The index of generalised entropy of one row, where x is its benefit in units of the mean.
+-- The term of one row in the generalised entropy index, where x is its benefit over the mean benefit.
 CREATE OR REPLACE TEMP MACRO entropy_term(x, alpha) AS
     CASE WHEN alpha = 1 THEN CASE WHEN x = 0 THEN 0 ELSE x * ln(x) END
          WHEN alpha = 0 THEN -ln(x)

@@ -52,7 +52,7 @@ LEFT JOIN (FROM members, (VALUES (1), (-1)) AS sides (side)) AS m
              WHEN getvariable('ref_kind') = 'rest' THEN m."group" <> a
              ELSE a IS NOT NULL END;
 
--- Of the known values x, the one of largest size; of sizes that are equal to twelve decimals, the lowest x.
+-- Of all known x, the one of largest size. Of sizes that are equal to twelve decimals, the lowest x.
 CREATE OR REPLACE TEMP MACRO farthest(x, size) AS
     first(x ORDER BY round(size, 12) DESC, x) FILTER (x IS NOT NULL);
 
@@ -64,13 +64,15 @@ CREATE OR REPLACE TEMP MACRO difference(mine, theirs) AS
          WHEN getvariable('ref_kind') IS NULL THEN nullif(max(mine) - min(mine), 'nan')
          ELSE farthest(nullif(mine - theirs, 'nan'), abs(mine - theirs)) END;
 
--- The ratio of groups. Without a reference: the smallest value over the largest. With one: group over
--- reference, the ratio of largest absolute logarithm. x/0 is inf; 0/0 is undefined.
+-- The ratio of groups, with `mine` and `theirs` as above. Without a reference: the smallest value over the
+-- largest. With one: group over reference, the ratio whose logarithm is largest in size. x/0 is inf and 0/0 is
+-- undefined. NULL with fewer than two groups that have a value.
 CREATE OR REPLACE TEMP MACRO ratio(mine, theirs) AS
     CASE WHEN count(mine) < 2 THEN NULL
          WHEN getvariable('ref_kind') IS NULL THEN nullif(min(mine) / max(mine), 'nan')
          ELSE farthest(nullif(mine / theirs, 'nan'), abs(ln(abs(mine / theirs)))) END;
 
--- A statistic x of two groups. Without a reference: the largest size. With one: the value of largest size.
+-- A statistic x of two groups. Without a reference: the largest size. With one: the x of largest size, with
+-- its sign.
 CREATE OR REPLACE TEMP MACRO strongest(x) AS
     CASE WHEN getvariable('ref_kind') IS NULL THEN max(abs(x)) ELSE farthest(x, abs(x)) END;

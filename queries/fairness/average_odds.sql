@@ -1,4 +1,4 @@
--- Average odds: the difference between groups of the mean of the true and the false positive rate. A group
+-- Average odds: the difference between the groups' means of the true and the false positive rate. A group
 -- needs both rates.
 -- views: _groups.sql
 -- views: _decisions.sql

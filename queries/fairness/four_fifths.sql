@@ -1,4 +1,4 @@
--- Four-fifths rule: the smaller selection rate over the larger, of the two groups for which this is
+-- Four-fifths rule: the smaller selection rate over the larger, for the two groups where this ratio is
 -- smallest. With a reference one of the two is the reference. The value is at most 1.
 -- views: _groups.sql
 WITH rates AS (

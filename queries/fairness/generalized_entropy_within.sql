@@ -1,6 +1,6 @@
 -- The part of the generalised entropy index within groups, over rows of known group: the indices of the
--- groups, weighted by n_g / n times (mean_g / mean) to the power alpha. Here it is summed over rows. A
--- group whose benefits are all 0 is equal within; any other with a benefit of 0 gives inf for alpha <= 0.
+-- groups, weighted by n_g / n times (mean_g / mean) to the power alpha. Here it is summed over rows. It is
+-- 0 for a group whose benefits are all 0. For alpha <= 0 it is inf where a benefit of another group is 0.
 -- views: _groups.sql
 -- views: _decisions.sql
 WITH terms AS (

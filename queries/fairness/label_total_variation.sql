@@ -1,5 +1,6 @@
--- Total variation between the label distributions of two groups: the sum over labels of what the share in
--- one group exceeds the share in the other. Of all comparisons the largest.
+-- Total variation between the label distributions of two groups: the sum of the differences between the
+-- two shares of a label, over the labels with a larger share in the first group than in the second. Of all
+-- comparisons the largest.
 -- views: _groups.sql
 -- views: _classes.sql
 WITH distances AS (

@@ -1,6 +1,6 @@
--- Multi-class average odds: the total variation between the distributions of two groups' predictions,
--- where every true class that both have counts the same (so that opposite errors cancel). Reduced over all
--- comparisons.
+-- Multi-class average odds: the total variation between the distributions of two groups' predictions, when
+-- all true classes that both groups have are given equal weight (so that opposite errors cancel). Reduced
+-- over all comparisons.
 -- views: _groups.sql
 -- views: _classes.sql
 WITH predictions AS (

@@ -1,4 +1,4 @@
--- Multi-class equal opportunity: the mean, over the true classes that two groups have both, of the total
+-- Multi-class equal opportunity: the mean, over the true classes that both groups have, of the total
 -- variation between the distributions of their predictions for that class. Reduced over all comparisons.
 -- views: _groups.sql
 -- views: _classes.sql

@@ -1,6 +1,6 @@
 -- Multi-class statistical parity: the total variation between the distributions of two groups'
--- predictions, the sum over classes of what the share in one group exceeds the share in the other. Reduced
--- over all comparisons.
+-- predictions, which is the sum of the differences between the two shares of a class, over the classes
+-- with a larger share in the first group than in the second. Reduced over all comparisons.
 -- views: _groups.sql
 -- views: _classes.sql
 WITH predicted AS (

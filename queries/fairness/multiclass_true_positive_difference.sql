@@ -1,4 +1,4 @@
--- Multi-class true positive difference: the mean, over the true classes that two groups have both, of the
+-- Multi-class true positive difference: the mean, over the true classes that both groups have, of the
 -- distance between their recalls. Reduced over all comparisons.
 -- views: _groups.sql
 -- views: _classes.sql
