@@ -3,7 +3,7 @@
 -- views: _groups.sql
 -- views: _clusters.sql
 WITH divergences AS (
-    SELECT slice, sum(CASE WHEN p = 0 AND q >= 0 THEN 0 ELSE p * (ln(p) - ln(q)) END) AS divergence
+    SELECT slice, sum(CASE WHEN p = 0 THEN 0 ELSE p * (ln(p) - ln(q)) END) AS divergence
     FROM cluster_mixes
     GROUP BY slice, a, b
 )

@@ -3,6 +3,6 @@
 -- compared in both orders.
 -- views: _groups.sql
 -- views: _clusters.sql
-SELECT slice, min(mine / theirs) FILTER (q IS NOT NULL AND mine + theirs > 0) AS value
+SELECT slice, min(mine / theirs) FILTER (mine + theirs > 0) AS value
 FROM cluster_mixes
 GROUP BY slice
