@@ -1,43 +1,12 @@
--- Cohen's kappa of pairs of rows: do the cluster and the label agree that the two belong together?
-WITH unit AS (
-    -- A row of weight w stands for w rows.
-    SELECT slice, cluster, label, row_number() OVER () AS id
-    FROM (SELECT slice, cluster, label, unnest(range(weight::BIGINT)) FROM points)
-    WHERE cluster IS NOT NULL AND label IS NOT NULL
-),
-named AS (
-    SELECT slice, id, label,
-           CASE WHEN cluster = getvariable('noise') THEN 'row ' || id
-                ELSE 'cluster ' || cluster::VARCHAR END AS cluster
-    FROM unit
-),
-sizes AS (
-    SELECT slice, count(*) AS n FROM named GROUP BY slice
-),
-pairs AS (
-    SELECT one.slice, one.cluster = other.cluster AS together, one.label = other.label AS alike
-    FROM named AS one
-    JOIN named AS other ON one.slice IS NOT DISTINCT FROM other.slice AND one.id < other.id
-),
-found AS (
-    SELECT sizes.slice,
-           count(*) FILTER (together AND alike) AS tp,
-           count(*) FILTER (together AND NOT alike) AS fp,
-           count(*) FILTER (NOT together AND alike) AS fn,
-           count(*) FILTER (NOT together AND NOT alike) AS tn,
-           corr(together::INTEGER, alike::INTEGER) AS correlation
-    FROM sizes
-    LEFT JOIN pairs ON pairs.slice IS NOT DISTINCT FROM sizes.slice
-    GROUP BY sizes.slice
-),
-shares AS (
-    SELECT slice, fp + fn = 0 AS same, (tp + tn) / (tp + fp + fn + tn) AS agreed,
-           (tp + fp) / (tp + fp + fn + tn) AS together, (tp + fn) / (tp + fp + fn + tn) AS alike
-    FROM found
-),
-chance AS (
-    SELECT *, together * alike + (1 - together) * (1 - alike) AS expected FROM shares
+-- Cohen's kappa over pairs of rows, of two yes-or-no questions: is it one cluster, and is it one
+-- label? 1 where the answers are always the same.
+-- views: _contingency.sql
+WITH shares AS (
+    SELECT slice, n, avg((together = alike)::INT) AS agreed,
+           avg(together::INT) * avg(alike::INT)
+           + avg((NOT together)::INT) * avg((NOT alike)::INT) AS expected
+    FROM pairs
+    GROUP BY slice, n
 )
-SELECT every.slice, CASE WHEN same THEN 1 ELSE (agreed - expected) / (1 - expected) END AS value
-FROM (SELECT DISTINCT slice FROM points) AS every
-LEFT JOIN chance AS found ON found.slice IS NOT DISTINCT FROM every.slice
+SELECT slice, CASE WHEN n = 1 OR agreed = 1 THEN 1 ELSE (agreed - expected) / (1 - expected) END AS value
+FROM shares

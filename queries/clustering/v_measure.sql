@@ -1,45 +1,19 @@
--- The harmonic mean of homogeneity and completeness, the latter weighing beta times as much.
-WITH unit AS (
-    -- A row of weight w stands for w rows.
-    SELECT slice, cluster, label, row_number() OVER () AS id
-    FROM (SELECT slice, cluster, label, unnest(range(weight::BIGINT)) FROM points)
-    WHERE cluster IS NOT NULL AND label IS NOT NULL
-),
-named AS (
-    SELECT slice, id, label,
-           CASE WHEN cluster = getvariable('noise') THEN 'row ' || id
-                ELSE 'cluster ' || cluster::VARCHAR END AS cluster
-    FROM unit
-),
-counted AS (
-    SELECT slice,
-           count(*) OVER (PARTITION BY slice) AS n,
-           count(*) OVER (PARTITION BY slice, cluster) AS in_cluster,
-           count(*) OVER (PARTITION BY slice, label) AS of_label,
-           count(*) OVER (PARTITION BY slice, cluster, label) AS shared
-    FROM named
-),
-found AS (
-    SELECT slice,
-           avg(-ln(in_cluster / n)) AS of_clusters,
-           avg(-ln(of_label / n)) AS of_labels,
-           avg(-ln(shared / n)) AS jointly,
-           avg(-ln(shared / in_cluster)) AS labels_told,
-           avg(-ln(shared / of_label)) AS clusters_told,
-           bool_and(shared = in_cluster AND shared = of_label) AS same
+-- The harmonic mean of homogeneity h and completeness c, where c has beta times the weight of h.
+-- views: _contingency.sql
+WITH entropies AS (
+    SELECT slice, avg(-ln(of_label / n)) AS of_labels, avg(-ln(shared / in_cluster)) AS labels_left,
+           avg(-ln(in_cluster / n)) AS of_clusters, avg(-ln(shared / of_label)) AS clusters_left
     FROM counted
     GROUP BY slice
 ),
 shares AS (
-    SELECT slice,
-           CASE WHEN of_labels = 0 THEN 1 ELSE 1 - labels_told / of_labels END AS h,
-           CASE WHEN of_clusters = 0 THEN 1 ELSE 1 - clusters_told / of_clusters END AS c,
+    SELECT slice, CASE WHEN of_labels = 0 THEN 1 ELSE 1 - labels_left / of_labels END AS h,
+           CASE WHEN of_clusters = 0 THEN 1 ELSE 1 - clusters_left / of_clusters END AS c,
            coalesce(getvariable('beta'), 1) AS beta
-    FROM found
+    FROM entropies
 )
-SELECT every.slice, 
+SELECT slice,
        CASE WHEN abs(h) < 1e-14 OR abs(c) < 1e-14 THEN 0
             WHEN beta = 0 THEN h
             WHEN h IS NOT NULL THEN (1 + beta) / (1 / h + beta / c) END AS value
-FROM (SELECT DISTINCT slice FROM points) AS every
-LEFT JOIN shares AS found ON found.slice IS NOT DISTINCT FROM every.slice
+FROM shares
