@@ -1,41 +1,19 @@
--- Where the sum of distances within clusters lies between the sums of as many of the smallest and of
--- the largest distances.
-WITH unit AS (
-    -- A row of weight w stands for w rows.
-    SELECT slice, cluster, x, y, row_number() OVER () AS id
-    FROM (SELECT slice, cluster, x, y, unnest(range(weight::BIGINT)) FROM points)
-    WHERE cluster IS NOT NULL AND x IS NOT NULL AND y IS NOT NULL
-),
-pairs AS (
-    SELECT a.slice, a.id, a.cluster, b.cluster AS other,
-           CASE coalesce(getvariable('metric'), 'euclidean')
-               WHEN 'euclidean' THEN sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2)
-               WHEN 'sqeuclidean' THEN (a.x - b.x) ** 2 + (a.y - b.y) ** 2
-               WHEN 'manhattan' THEN abs(a.x - b.x) + abs(a.y - b.y)
-               WHEN 'cosine' THEN
-                   CASE WHEN (a.x = 0 AND a.y = 0) OR (b.x = 0 AND b.y = 0) THEN 1
-                        ELSE ((a.x / sqrt(a.x ** 2 + a.y ** 2) - b.x / sqrt(b.x ** 2 + b.y ** 2)) ** 2
-                              + (a.y / sqrt(a.x ** 2 + a.y ** 2) - b.y / sqrt(b.x ** 2 + b.y ** 2)) ** 2
-                             ) / 2 END
-           END AS apart
-    FROM unit AS a
-    JOIN unit AS b ON a.slice IS NOT DISTINCT FROM b.slice AND a.id < b.id
-),
-ranked AS (
+-- (S - L) / (H - L), where S is the sum of the m distances within clusters, L the sum of the m
+-- smallest of all distances, and H the sum of the m largest.
+-- views: _points.sql
+WITH ordered AS (
     SELECT slice, apart, cluster = other AS same,
            row_number() OVER (PARTITION BY slice ORDER BY apart) AS up,
            row_number() OVER (PARTITION BY slice ORDER BY apart DESC) AS down,
-           count(*) FILTER (cluster = other) OVER (PARTITION BY slice) AS many
+           count(*) FILTER (cluster = other) OVER (PARTITION BY slice) AS m
     FROM pairs
 ),
 sums AS (
-    SELECT slice, sum(apart) FILTER (same) AS inside, sum(apart) FILTER (up <= many) AS lowest,
-           sum(apart) FILTER (down <= many) AS highest
-    FROM ranked
+    SELECT slice, sum(apart) FILTER (same) AS s, sum(apart) FILTER (up <= m) AS l,
+           sum(apart) FILTER (down <= m) AS h
+    FROM ordered
     GROUP BY slice
 )
-SELECT every.slice,
-       CASE WHEN highest - lowest > 1e-12 * highest
-            THEN (inside - lowest) / (highest - lowest) END AS value
-FROM (SELECT DISTINCT slice FROM points) AS every
-LEFT JOIN sums ON sums.slice IS NOT DISTINCT FROM every.slice
+SELECT slices.slice, CASE WHEN h - l > 1e-12 * h THEN (s - l) / (h - l) END AS value
+FROM slices
+LEFT JOIN sums ON sums.slice IS NOT DISTINCT FROM slices.slice
