@@ -1,54 +1,25 @@
--- Mean discounted exposure of an item of a group in a list, compared between groups of items by difference.
-WITH placed AS (
-    SELECT *, coalesce(rank, row_number() OVER (
-        PARTITION BY slice, "group", "user" ORDER BY score DESC NULLS LAST, item
-    )) AS place
-    FROM recs
-    WHERE "user" IS NOT NULL AND item IS NOT NULL
+-- The mean discounted exposure in a list of an item of a group, compared between groups of items by
+-- difference.
+-- views: _exposure.sql
+-- views: _discounts.sql
+-- views: _compared.sql
+WITH worth AS (
+    SELECT slice, item_group, discount(coalesce(getvariable('discount'), 'log'), position) AS exposure
+    FROM first_k
+    WHERE item_group IS NOT NULL
 ),
-worth AS (
-    SELECT p.slice, p."user", p."group", place, i.item_group,
-           CASE coalesce(getvariable('discount'), 'log')
-               WHEN 'log' THEN 1 / log2(1 + place)
-               WHEN 'late_log' THEN 1 / greatest(1, log2(place))
-               WHEN 'reciprocal' THEN 1.0 / place
-               WHEN 'geometric' THEN pow(coalesce(getvariable('p'), 0.8), place - 1)
-           END AS exposure
-    FROM placed AS p
-    LEFT JOIN items AS i ON i.item = p.item
-    WHERE place <= coalesce(getvariable('k'), place)
-),
-sides AS (
-    SELECT z.slice, each.item_group,
-           (SELECT count(*) FROM (SELECT DISTINCT "user", "group" FROM placed AS p
-                                  WHERE p.slice IS NOT DISTINCT FROM z.slice)) AS lists,
-           (SELECT coalesce(sum(w.exposure), 0) FROM worth AS w
-            WHERE w.slice IS NOT DISTINCT FROM z.slice AND w.item_group = each.item_group) AS got,
-           (SELECT count(*) FROM items AS i WHERE i.item_group = each.item_group) AS size,
-           (SELECT coalesce(sum(w.exposure), 0) FROM worth AS w
-            WHERE w.slice IS NOT DISTINCT FROM z.slice AND w.item_group IS NOT NULL
-              AND CASE getvariable('ref_kind')
-                      WHEN 'value' THEN w.item_group = getvariable('ref')
-                      WHEN 'rest' THEN w.item_group <> each.item_group ELSE true END) AS other_got,
-           (SELECT count(*) FROM items AS i
-            WHERE i.item_group IS NOT NULL
-              AND CASE getvariable('ref_kind')
-                      WHEN 'value' THEN i.item_group = getvariable('ref')
-                                        AND each.item_group <> getvariable('ref')
-                      WHEN 'rest' THEN i.item_group <> each.item_group ELSE true END) AS other_size
-    FROM (SELECT DISTINCT slice FROM placed) AS z,
-         (SELECT DISTINCT item_group FROM items WHERE item_group IS NOT NULL) AS each
-),
-each AS (
-    SELECT slice, got / size / lists AS mine, other_got / nullif(other_size, 0) / lists AS theirs,
-           mine - theirs AS apart
-    FROM sides
+groups AS (
+    SELECT z.slice, z.lists, g.item_group,
+           (SELECT coalesce(sum(exposure), 0) FROM worth AS w
+            WHERE w.slice IS NOT DISTINCT FROM z.slice AND w.item_group = g.item_group)
+           / (SELECT count(*) FROM items AS i WHERE i.item_group = g.item_group) AS own,
+           (SELECT coalesce(sum(exposure), 0) FROM worth AS w
+            WHERE w.slice IS NOT DISTINCT FROM z.slice AND in_reference(w.item_group, g.item_group))
+           / nullif((SELECT count(*) FROM items AS i
+                     WHERE in_reference(i.item_group, g.item_group)), 0) AS reference
+    FROM (SELECT slice, count(DISTINCT ("user", "group")) AS lists FROM ranked GROUP BY slice) AS z,
+         (SELECT DISTINCT item_group FROM items WHERE item_group IS NOT NULL) AS g
 )
-SELECT slice,
-       CASE WHEN count(mine) < 2 THEN NULL
-            WHEN getvariable('ref_kind') IS NULL THEN max(mine) - min(mine)
-            ELSE first(apart ORDER BY round(abs(apart), 12) DESC, apart)
-                FILTER (apart IS NOT NULL)
-       END AS value
-FROM each
+SELECT slice, compared_by_difference(own / lists, reference / lists) AS value
+FROM groups
 GROUP BY slice

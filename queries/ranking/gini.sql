@@ -1,44 +1,8 @@
--- Gini index of how often items are shown: half the mean absolute difference of two items' shares, times
--- the number of items, over all pairs of different items.
-WITH placed AS (
-    SELECT *, coalesce(rank, row_number() OVER (
-        PARTITION BY slice, "group", "user" ORDER BY score DESC NULLS LAST, item
-    )) AS place
-    FROM recs
-    WHERE "user" IS NOT NULL AND item IS NOT NULL
-),
-shown AS (
-    -- the first k of every list, without what the catalogue does not hold
-    SELECT * FROM placed
-    WHERE place <= coalesce(getvariable('k'), place)
-      AND (item IN (SELECT item FROM items) OR NOT EXISTS (FROM items))
-),
-slices AS (
-    SELECT slice FROM placed
-    UNION
-    SELECT slice FROM actual WHERE "user" IS NOT NULL AND item IS NOT NULL
-),
-catalogue AS (
-    SELECT slice, item FROM slices, items WHERE item IS NOT NULL
-    UNION
-    SELECT slice, item FROM placed WHERE NOT EXISTS (FROM items)
-    UNION
-    SELECT slice, item FROM actual
-    WHERE "user" IS NOT NULL AND item IS NOT NULL AND NOT EXISTS (FROM items)
-),
-times AS (
-    SELECT c.slice, c.item, count(s.item) AS times
-    FROM catalogue AS c
-    LEFT JOIN shown AS s ON s.slice IS NOT DISTINCT FROM c.slice AND s.item = c.item
-    GROUP BY ALL
-),
-counts AS (
-    SELECT *, times / nullif(sum(times) OVER (PARTITION BY slice), 0) AS share FROM times
-)
-SELECT z.slice,
-       sum(abs(a.share - b.share)) / 2 / nullif(count(DISTINCT a.item) - 1, 0) AS value
-FROM slices AS z
-LEFT JOIN (
-    counts AS a JOIN counts AS b ON b.slice IS NOT DISTINCT FROM a.slice
-) ON a.slice IS NOT DISTINCT FROM z.slice
-GROUP BY z.slice
+-- The Gini index of how often items are shown: half the mean absolute difference of two items'
+-- shares, over all ordered pairs of different items, times the number of items.
+-- views: _exposure.sql
+WITH known AS (FROM catalogue)
+SELECT a.slice, sum(abs(a.share - b.share)) / 2 / nullif(count(DISTINCT a.item) - 1, 0) AS value
+FROM known AS a
+JOIN known AS b ON b.slice IS NOT DISTINCT FROM a.slice
+GROUP BY a.slice

@@ -1,26 +1,11 @@
--- Mean cosine distance of two items among the first k of a list, averaged over lists with two items.
-WITH listed AS (
-    -- with repeats = 'drop' an item that is listed twice is left once before lists are cut
-    SELECT slice, "group", "user", item, max(score) AS score, min(rank) AS rank
-    FROM recs
-    WHERE "user" IS NOT NULL AND item IS NOT NULL
-    GROUP BY slice, "group", "user", item,
-             CASE WHEN getvariable('repeats') = 'drop' THEN -1 ELSE recs.rowid END
-),
-placed AS (
-    SELECT *, coalesce(rank, row_number() OVER (
-        PARTITION BY slice, "group", "user" ORDER BY score DESC NULLS LAST, item
-    )) AS place
-    FROM listed
-),
-held AS (
-    SELECT DISTINCT slice, "group", "user", item FROM placed
-    WHERE place <= coalesce(getvariable('k'), place)
-),
-known AS (
-    SELECT h.*, i.x, i.y, i.z, sqrt(i.x * i.x + i.y * i.y + i.z * i.z) AS length
-    FROM held AS h
-    JOIN items AS i ON i.item = h.item
+-- The mean cosine distance of two items among the first k of a list; the mean over lists with two
+-- such items.
+-- views: _exposure.sql
+WITH known AS (
+    SELECT DISTINCT f.slice, f."group", f."user", f.item, i.x, i.y, i.z,
+           sqrt(i.x * i.x + i.y * i.y + i.z * i.z) AS length
+    FROM first_k AS f
+    JOIN items AS i ON i.item = f.item
     WHERE i.x IS NOT NULL AND i.y IS NOT NULL AND i.z IS NOT NULL
 ),
 lists AS (
@@ -33,6 +18,6 @@ lists AS (
     GROUP BY ALL
 )
 SELECT z.slice, avg(l.distance) AS value
-FROM (SELECT DISTINCT slice FROM placed) AS z
+FROM (SELECT DISTINCT slice FROM ranked) AS z
 LEFT JOIN lists AS l ON l.slice IS NOT DISTINCT FROM z.slice
 GROUP BY z.slice
