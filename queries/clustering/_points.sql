@@ -41,11 +41,10 @@ GROUP BY slice, cluster;
 -- One row per cluster: the sum of the distances from its units to all others, and to those of the
 -- same cluster.
 CREATE OR REPLACE TEMP VIEW volumes AS
-SELECT m.slice, m.cluster, coalesce(sum(apart), 0) AS volume,
-       coalesce(sum(apart) FILTER (other = m.cluster), 0) AS inside
-FROM means AS m
-LEFT JOIN pairs AS p ON p.slice IS NOT DISTINCT FROM m.slice AND p.cluster = m.cluster
-GROUP BY m.slice, m.cluster;
+SELECT slice, cluster, sum(apart) AS volume,
+       coalesce(sum(apart) FILTER (other = cluster), 0) AS inside
+FROM pairs
+GROUP BY slice, cluster;
 
 -- One row per unit: its mean distance to the other units of its cluster, and to those of the
 -- nearest other cluster; NULL where there are none.

@@ -144,5 +144,5 @@ CREATE OR REPLACE TEMP MACRO share(part, whole) AS CASE WHEN part = 0 THEN 0 ELS
 CREATE OR REPLACE TEMP MACRO mean_over(users, sets, n_rel, empty, value) AS
     CASE WHEN bool_or(users IN sets AND n_rel = 0 AND empty = 'null') THEN NULL
          ELSE avg(CASE WHEN n_rel > 0 THEN value ELSE try_cast(empty AS DOUBLE) END)
-              FILTER (users IN sets AND (n_rel > 0 OR empty <> 'drop'))
+              FILTER (users IN sets)
     END;

@@ -20,7 +20,6 @@ outcomes AS (
     SELECT slice, "user", item, max(value) AS value, max(grade) > 0 AS relevant,
            max(propensity) FILTER (value IS NOT NULL) AS propensity
     FROM actual
-    WHERE "user" IS NOT NULL AND item IS NOT NULL
     GROUP BY slice, "user", item
 ),
 positions AS (
