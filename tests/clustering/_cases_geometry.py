@@ -31,7 +31,10 @@ def points(clusters: Sequence[Any], seed: int) -> pl.DataFrame:
         "grid": [
             (draw.choice(clusters), draw.randint(0, 3), draw.randint(1, 3)) for _ in range(SIZE)
         ],
-        "nulls": [(draw.choice([c, None]), x, draw.choice([y, y, None])) for c, x, y in some()],
+        "nulls": [
+            *[(draw.choice([c, None]), x, draw.choice([y, y, None])) for c, x, y in some()],
+            (one, None, 1.0),
+        ],
         "one cluster": some(of=[two]),
         "one alone": [*some(of=[one, two]), near(three)],
         "all alone": [near(c) for c in clusters],

@@ -45,7 +45,7 @@ def lists(seed: int, *, ties: bool = False, repeats: bool = False, clean: bool =
         actual += [(u, i, 2.0) for u, i, _ in draw.sample(actual, 12)]
     if not clean:
         recs += [(None, 3, 0.5), (2, None, 0.9), (5, 13, None), (5, 12, float("nan"))]
-        actual += [(None, 3, 1.0), (6, None, 1.0)]
+        actual += [(None, 3, 1.0), (6, None, 1.0), (4, None, 1.0)]
     draw.shuffle(recs)
     draw.shuffle(actual)
     return (
@@ -251,6 +251,16 @@ def _cases() -> list[Case]:
             by="day",
             repeats=("once", "drop"),
             plan=("hits first", "window"),
+            k=short,
+        ),
+        case(
+            "repeats of grades",
+            *again,
+            by="day",
+            only=GRADED,
+            repeats=("once", "drop"),
+            gain=("linear", "exponential"),
+            max_grade=(3,),
             k=short,
         ),
         case("ranks", *ranked, by="day", k=(None, 1, 2, 64, 65)),
