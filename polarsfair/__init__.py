@@ -1,8 +1,8 @@
 """Fairness, ranking and clustering metrics as lazy Polars expression graphs.
 
-A metric is a formula over a small table: rows are counted once, by a tally, and every metric is
-read off the table. Metrics are called with a frame, many of them through `evaluate`; `by_group` has
-a row for every group, `measure` reads stored tables, and `catalog` lists all metrics.
+A metric is a formula over a small table: a tally counts the rows once, and every metric is computed
+from that table. A metric is called with a frame; `evaluate` computes several at once. `by_group`
+returns a row per group, `measure` reads stored tables, and `catalog` lists all metrics.
 
 Examples
 --------
@@ -62,7 +62,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a family when it is first asked for: building all formulas takes a while."""
+    """Import a family when it is first used: building all formulas takes a while."""
     if name in FAMILIES:
         return importlib.import_module(f"polarsfair.{name}")
     msg = f"module 'polarsfair' has no attribute {name!r}"

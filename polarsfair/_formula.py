@@ -1,7 +1,7 @@
-"""The few words that formulas are written in.
+"""The small vocabulary that formulas use.
 
-Every word takes and gives Polars expressions, so a formula reads like its textbook sentence and
-works in a `select` and in a `group_by(...).agg` alike.
+Every word takes and returns Polars expressions, so a formula reads like its textbook sentence and
+works in a `select` as well as in a `group_by(...).agg`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["clean", "farthest", "largest", "log_magnitude", "quotient", "spread"
 
 
 def clean(value: pl.Expr) -> pl.Expr:
-    """Give `value` with NaN, the mark of an undefined operation, turned into null."""
+    """Return `value` with NaN, which marks an undefined operation, turned into null."""
     return value.cast(pl.Float64).fill_nan(None)
 
 
@@ -28,25 +28,25 @@ def quotient(of: pl.Expr, by: pl.Expr) -> pl.Expr:
 
 
 def spread(value: pl.Expr) -> pl.Expr:
-    """Give the largest difference over all pairs of lines: maximum minus minimum."""
+    """Return the largest difference over all pairs of lines: maximum minus minimum."""
     return clean(value.max() - value.min())
 
 
 def log_magnitude(value: pl.Expr) -> pl.Expr:
-    """Say how far a ratio is from one: the absolute logarithm."""
+    """Return the distance of a ratio from one: the absolute logarithm."""
     return value.abs().log(math.e).abs()
 
 
 def farthest(value: pl.Expr, magnitude: pl.Expr) -> pl.Expr:
-    """Give the line of `value` whose `magnitude` is largest; of equals, the lower one.
+    """Return the `value` with the largest `magnitude`; of equal ones, the smaller value.
 
-    Magnitudes that differ by rounding alone are equal: 0.9 - 0.5 and 0.1 - 0.5 are a tie.
+    Magnitudes that differ only by rounding are equal: 0.9 - 0.5 and 0.1 - 0.5 are a tie.
     """
     return value.filter(magnitude >= magnitude.max() * (1 - 1e-12)).min()
 
 
 def largest(parts: Iterable[pl.Expr]) -> pl.Expr:
-    """Give the largest of several expressions, undefined when one of them is."""
+    """Return the largest of several expressions, null if one of them is null."""
     parts = list(parts)
     defined = pl.all_horizontal(part.is_not_null() for part in parts)
     return pl.when(defined).then(pl.max_horizontal(parts))

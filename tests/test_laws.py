@@ -34,7 +34,7 @@ def metric_sets() -> dict[str, list[pf.Metric]]:
     sets: dict[str, list[pf.Metric]] = {}
     variants = (s.metric for metric in pf.metrics() for s in metric.variants)
     for metric in [*pf.metrics(), *variants]:
-        name = "-".join([metric.tally.name, *metric.result_keys()])
+        name = "-".join([metric.tally.name, *metric.result_keys])
         known = [one.name for one in sets.setdefault(name, [])]
         if metric.name not in known:
             sets[name].append(metric)
@@ -258,7 +258,7 @@ def test_an_empty_frame_has_no_value(name: str) -> None:
     metrics = ASKED[name]
     assert pf.evaluate(rows, metrics, **roles, by="d").is_empty()
     total = pf.evaluate(rows, metrics, **roles)
-    if not metrics[0].result_keys():
+    if not metrics[0].result_keys:
         assert total.height == 1
         assert all(value is None for value in total.row(0)), total
         assert math.isnan(metrics[0](rows, **roles))

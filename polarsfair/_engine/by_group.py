@@ -1,4 +1,4 @@
-"""The long frame: every group, its value, and how it differs from the reference."""
+"""The by-group table: one row per group and metric, with the difference from the reference."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def by_group(
     by: IntoSlices | None = None,
     **keywords: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Give every group's value of every rate, and how it compares with a reference.
+    """Return every group's value of every rate, and how it compares with a reference.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def by_group(
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        The slices, ``group``, ``metric``, ``n`` (rows that the rate could use), ``value``,
-        ``ref``, ``difference`` and ``ratio``, sorted by slice, group and metric. Unknown groups
-        are shown and compared with nothing.
+        The slices, ``group``, ``metric``, ``n`` (rows that the rate uses), ``value``,
+        ``ref``, ``difference`` and ``ratio``, sorted by slice, group and metric. Rows of
+        unknown group are shown, but not compared.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def by_group(
     _check(request.metrics, request.slices)
     inner = hidden_slices(request.slices)
     table, slices = request.table.rename(inner), list(inner.values())
-    keys = [*slices, *request.metrics[0].result_keys()]
+    keys = [*slices, *request.metrics[0].result_keys]
     schema = table.collect_schema()
     check_counted(request.metrics[0], schema)
     dtype = schema[GROUP]
@@ -137,12 +137,12 @@ def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
         check_rate(metric, "by_group")
     for name in slices:
         if name in _COLUMNS:
-            msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
+            msg = f'a slice cannot be named {name!r} here: rename it with `.alias("...")`'
             raise ValueError(msg)
 
 
 def _sizes(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
-    """Count the rows that each rate could use: those whose columns it reads are known."""
+    """Count the rows each rate uses: those with no null in the columns it reads."""
     return table.group_by(keys).agg(
         pl.col(metric.tally.size).filter(metric.usable).sum().alias(hidden("n", metric.name))
         for metric in metrics
@@ -162,7 +162,7 @@ def _long(
     elif isinstance(ref, Everyone):
         other = pl.col(other_of(metric.name))
     else:
-        # Beside the reference itself stands null; it is no farther from itself than 0.
+        # The reference has no other side (null); compared with itself, its difference is 0.
         other = pl.coalesce(other_of(metric.name), pl.when(REFERENCE).then(value))
     compared = pl.when(known)
     return lines.select(

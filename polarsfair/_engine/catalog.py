@@ -1,4 +1,4 @@
-"""Every metric, as a list and as a frame: found in the families, not registered."""
+"""Every metric, as a list and as a frame. Metrics are found in the families, not registered."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 def family_members(family: str) -> dict[str, Metric]:
-    """Give the metrics of one family by name."""
+    """Return the metrics of one family by name."""
     module = importlib.import_module(f"polarsfair.{family}")
     return {
         name: value
@@ -43,7 +43,7 @@ def family_members(family: str) -> dict[str, Metric]:
 
 
 def metrics() -> list[Metric]:
-    """Give every metric of every family.
+    """Return every metric of every family.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def metrics() -> list[Metric]:
 
 
 def catalog() -> pl.DataFrame:
-    """Give every metric with what to expect of it: one row each.
+    """Return the catalogue: one row per metric, with roles, options, ideal value and bounds.
 
     Examples
     --------
@@ -101,6 +101,6 @@ def _row(family: str, metric: Metric) -> dict[str, Any]:
 
 
 def _section(doc: str, title: str) -> str | None:
-    """Give the text of one section of a docstring on one line."""
+    """Return the text of one section of a docstring on one line."""
     found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n[^\n]+\n-+\n|\Z)", doc, re.DOTALL | re.MULTILINE)
     return " ".join(found.group(1).split()) if found else None

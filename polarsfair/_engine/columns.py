@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -107,6 +108,7 @@ def is_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
+@functools.cache
 def is_text(dtype: object) -> bool:
     """Return whether a column holds text, however it is stored."""
     return dtype in (pl.String, pl.Categorical, pl.Enum)
@@ -199,17 +201,6 @@ def _not_binary(column: Column) -> str:
     )
 
 
-def binary_message(column: Column) -> str:
-    """Return the error for a 0/1 column that holds something else."""
-    name = column.expression.meta.output_name()
-    # Integer classes are compared with ==; only scores have a threshold.
-    positive = "== 1" if column.dtype.is_integer() else "> 0.5"
-    return (
-        f"`{column.role}` holds a value other than 0 and 1: write what counts as positive as an"
-        f' expression, such as `{column.role}=pl.col("{name}") {positive}`'
-    )
-
-
 def weight_columns(column: Column) -> dict[str, pl.Expr]:
     """Return the weight, its square and whether it is bad. Integers stay integers."""
     check_number(column)
@@ -217,7 +208,7 @@ def weight_columns(column: Column) -> dict[str, pl.Expr]:
     # An integer beyond 64 bits becomes null, which is bad as well.
     weight = column.expression.cast(pl.Int64 if whole else pl.Float64, strict=False)
     good = (weight >= 0) if whole else (weight >= 0) & weight.is_finite()
-    # The square of a weight that is cut here passes 64 bits, for which `weight_fault` raises; sums
+    # The square of a weight that is cut here passes 64 bits, for which `weight_faults` raises; sums
     # of such squares stay within 128 bits, whose wrapping could hide it.
     cut = weight.clip(upper_bound=2**32).cast(pl.Int128) if whole else weight
     bad = (~good).fill_null(value=True).cast(pl.Int64)

@@ -1,8 +1,8 @@
-"""Comparisons: one group set against another, for any metric of any family.
+"""Comparisons of groups, for any metric of any family.
 
 A comparison is a metric whose bases are evaluated for every group; its formula turns those values
-into one number. With a reference every other group is set against it and the value of largest
-magnitude is reported, signed; without one, the largest magnitude over all pairs, unsigned.
+into one number. With a reference every other group is compared with it, and the value of largest
+magnitude is reported, signed. Without one, it is the largest magnitude over all pairs, unsigned.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.group_pairs import Comparison, Extreme
-from polarsfair._engine.metric import AnyMetric, Metric, as_they_are, home_of
+from polarsfair._engine.metric import AnyMetric, Metric, as_they_are, documented, home_of
 from polarsfair._engine.reference import GROUP
 from polarsfair._formula import log_magnitude, quotient, spread
 
@@ -32,8 +32,8 @@ RATIO = Comparison(
 def difference(rate: AnyMetric) -> AnyMetric:
     """Compare groups by the difference of a rate.
 
-    With `ref`, group minus reference, of the group farthest from it, signed; without, the
-    largest minus the smallest.
+    With `ref`, group minus reference, of the group with the largest difference, signed; without,
+    the largest minus the smallest value.
 
     Examples
     --------
@@ -58,8 +58,8 @@ def difference(rate: AnyMetric) -> AnyMetric:
 def ratio(rate: AnyMetric) -> AnyMetric:
     """Compare groups by the ratio of a rate.
 
-    With `ref`, group over reference, of the group farthest from it by the logarithm; without,
-    the smallest over the largest.
+    With `ref`, group over reference, of the group whose ratio is farthest from 1 by the logarithm;
+    without, the smallest over the largest value.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def ratio(rate: AnyMetric) -> AnyMetric:
 
 
 def group_min(rate: AnyMetric) -> AnyMetric:
-    """Give the smallest value that a rate has in any group.
+    """Report the smallest value that a rate has in any group.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def group_min(rate: AnyMetric) -> AnyMetric:
 
 
 def group_max(rate: AnyMetric) -> AnyMetric:
-    """Give the largest value that a rate has in any group.
+    """Report the largest value that a rate has in any group.
 
     Examples
     --------
@@ -120,7 +120,8 @@ def known_as(**facts: Any) -> Callable[[Callable[[], AnyMetric]], AnyMetric]:
 
     def named(function: Callable[[], AnyMetric]) -> AnyMetric:
         metric = function().alias(function.__name__)
-        return replace(metric, doc=function.__doc__, origin=home_of(function), **facts)
+        known = replace(metric, origin=home_of(function), **facts)
+        return documented(known, function.__doc__)
 
     return named
 
@@ -136,15 +137,15 @@ def compare(
     magnitude = facts.pop("magnitude", pl.Expr.abs)
 
     def compared(pair: Callable[..., pl.Expr]) -> AnyMetric:
-        return replace(
+        comparison = replace(
             _over_groups(bases[0], "comparison", Comparison(pair, over_pairs, magnitude)),
             name=pair.__name__,
             bases=bases,
             roles=tuple(dict.fromkeys(("group", *(r for base in bases for r in base.roles)))),
-            doc=pair.__doc__,
             origin=home_of(pair),
             **facts,
         )
+        return documented(comparison, pair.__doc__)
 
     return compared
 
@@ -173,7 +174,7 @@ def _over_groups(rate: AnyMetric, what: str, formula: Comparison | Extreme) -> A
 
 
 def check_rate(metric: Metric, what: str) -> None:
-    """Raise for a metric that is no rate of one group, to be compared with another's."""
+    """Raise if a metric is not a rate of one group, which can be compared with another's."""
     if metric.bases or GROUP in metric.roles:
-        msg = f"`{metric.name}` compares groups already: give `{what}` a rate, such as `f1`"
+        msg = f"`{metric.name}` compares groups already: pass `{what}` a rate, such as `f1`"
         raise ValueError(msg)

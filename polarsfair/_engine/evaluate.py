@@ -70,7 +70,7 @@ def evaluate(
     by: IntoSlices | None = None,
     **keywords: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Count rows once and read every metric off the table.
+    """Count rows once and compute every metric from the table.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def evaluate(
 
 
 def _answer(metric: Metric, frame: IntoFrame, keywords: dict[str, Any]) -> Any:
-    """Evaluate one metric: a float, or a frame where there are slices or keys."""
+    """Evaluate one metric: a float, or a frame if there are slices or keys."""
     result = evaluate(frame, [metric], **keywords)
     if isinstance(result, pl.LazyFrame) or result.width > 1:
         return result
@@ -126,7 +126,7 @@ Metric.answer = staticmethod(_answer)
 
 
 class Request(NamedTuple):
-    """What a caller asked for, resolved: the table to read and the metrics to read off it."""
+    """A call, resolved: the table to read, and the metrics to compute from it."""
 
     table: pl.LazyFrame
     metrics: list[Metric]
@@ -142,7 +142,7 @@ def prepare(
     *,
     grouped: bool = False,
 ) -> Request:
-    """Check a request and count its rows, lazily; `grouped` where all is asked by group."""
+    """Check a call and count its rows, lazily; `grouped` if all values are by group."""
     given = given_roles(keywords)
     chosen = on_one_table([variant_for(metric, given) for metric in listed_metrics(metrics)], given)
     tally = shared_tally(chosen)
@@ -189,7 +189,7 @@ def measure(
     by: IntoSlices | None = None,
     **options: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Read metrics off stored tables, one or many, adding up what belongs together.
+    """Compute metrics from stored tables, one or many, merging them first.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def measure(
     metrics
         Metrics that read such a table.
     by
-        The table's slice columns to keep (names or expressions); all others are added up.
+        The table's slice columns to keep (names or expressions); the others are merged.
     **options
         Options (``ref=``, ``alpha=``, ...), which reach every metric that takes them.
 
@@ -251,17 +251,17 @@ def tabulate(
     by: list[pl.Expr],
     given: Mapping[str, Any],
 ) -> tuple[pl.LazyFrame, list[str]]:
-    """Count the rows once, for all metrics; give the table, ready to read, and its slices."""
+    """Count the rows once, for all metrics; return the table, ready to read, and its slices."""
     slices = slice_names(by, tally)
     roles = {role: given[role] for role in tally.roles if role in given}
     table = tally.count(rows, by, **roles, **tally_options(tally, metrics, given))
     # Without the cache, filters and projections of the views are pushed into the table, the
-    # views stop looking alike, and the rows are scanned once per view.
+    # views stop being equal, and the rows are scanned once per view.
     return completed(table.cache(), tally, metrics), slices
 
 
 def completed(table: pl.LazyFrame, tally: Tally, metrics: Sequence[Metric]) -> pl.LazyFrame:
-    """Fill in what a table may lack and check what the metrics' options say of it."""
+    """Add what a table may lack, and check the metrics' options against it."""
     schema = table.collect_schema()
     for metric in [part for asked in metrics for part in (asked, *asked.bases)]:
         check_ref(metric, schema)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import polars.selectors as cs
 
-from polarsfair._engine.columns import BAD_WEIGHT, Column, binary_message
+from polarsfair._engine.columns import BAD_WEIGHT, Column
 from polarsfair._engine.frames import FAULT
 from polarsfair._engine.slices import aggregated, hidden, joined
 
@@ -78,6 +78,17 @@ def binary_fault(column: Column) -> Fault:
     # A number beyond 64 bits is null after this cast, which counts as bad as well.
     bad = value.is_not_null() & ~value.cast(pl.Int64, strict=False).is_in([0, 1])
     return Fault(bad, binary_message(column))
+
+
+def binary_message(column: Column) -> str:
+    """Return the error for a 0/1 column that holds something else."""
+    name = column.expression.meta.output_name()
+    # Integer classes are compared with ==; only scores have a threshold.
+    positive = "== 1" if column.dtype.is_integer() else "> 0.5"
+    return (
+        f"`{column.role}` holds a value other than 0 and 1: write what counts as positive as an"
+        f' expression, such as `{column.role}=pl.col("{name}") {positive}`'
+    )
 
 
 def weight_faults(column: Column) -> list[Fault]:

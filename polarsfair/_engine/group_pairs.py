@@ -6,6 +6,7 @@ with, not even with everyone.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ _OWN, _OTHER = (pl.col(name) for name in PAIR)
 _OTHER_GROUP = hidden("other group")
 
 
+@functools.cache
 def other_of(name: str) -> str:
     """Name the column that holds the other side's value of the column `name`."""
     return hidden("other", name)

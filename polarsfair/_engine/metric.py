@@ -59,7 +59,7 @@ class Variant(NamedTuple):
 
     def answers(self, metric: Metric, options: Mapping[str, Any]) -> bool:
         """Return whether the variant may replace `metric`, called with these options."""
-        fixed = {**options, **metric.fixed()}
+        fixed = {**options, **metric.fixed}
         first = leaves([metric])[0]
         asked = {name: fixed.get(name, first.option(name)) for name in self.equals}
         return asked == dict(self.equals)
@@ -101,7 +101,6 @@ class _Signature:
         return inspect.Signature(parameters)
 
 
-@functools.cache
 def with_role_parameters(doc: str | None, roles: tuple[str, ...]) -> str | None:
     """Add the roles, and `by`, to the Parameters of a metric's docstring."""
     if doc is None:
@@ -133,21 +132,21 @@ class Metric:
     Attributes
     ----------
     name
-        What the value column is called.
+        The name of the value column.
     tally
         The tally whose table the formula reads.
     formula
         ``(*, options) -> pl.Expr``, an aggregation over the lines of the view. Its keyword-only
         parameters are options of the metric.
     roles
-        The roles that a caller has to give.
+        The roles that a caller has to pass.
     ideal, bounds, better, fair, kind
-        The best value; what it can never leave; which direction is better; the band that
-        practice accepts; what it speaks of.
+        The best value; its smallest and largest value; which direction is better; the band that
+        practice accepts; what it measures.
     view
         ``(table, keys, *, options) -> lines``, the lazy step before the formula.
     keys
-        Key columns that the result has beside the slices, such as ``class``.
+        Key columns of the result after the slices, such as ``class``.
     options
         The options that `bind` has fixed.
     bases
@@ -155,7 +154,7 @@ class Metric:
     variants
         Forms of this metric over other tables, for other roles or options.
     check
-        ``(metric, schema of the table) -> None``: raises when its options do not fit the table.
+        ``(metric, schema of the table) -> None``: raises if its options do not fit the table.
     """
 
     name: str
@@ -182,7 +181,7 @@ class Metric:
     __signature__ = _Signature()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "__doc__", with_role_parameters(self.doc, self.all_roles))
+        object.__setattr__(self, "__doc__", self.doc)
         object.__setattr__(self, "__name__", self.name)
 
     def __repr__(self) -> str:
@@ -199,7 +198,7 @@ class Metric:
         """The family whose table the metric reads."""
         return self.tally.name.partition(".")[0]
 
-    @property
+    @functools.cached_property
     def all_roles(self) -> tuple[str, ...]:
         """The roles that change the value: those that are needed, then the others."""
         cells = {*self.tally.cells, *self.tally.known}
@@ -237,12 +236,17 @@ class Metric:
 
     def bind(self, **options: Any) -> Self:
         """Fix options in a new metric of the same type; what is bound wins over the call."""
-        check_keywords(options, self.option_names, (), f"bound values of `{self.name}`")
+        check_keywords(options, self.option_names, (), f"`{self.name}`")
+        return self._bound(options)
+
+    def _bound(self, options: Mapping[str, Any]) -> Self:
+        """Fix those of the options that the metric takes, in it and in what it is made of."""
+        own = {name: value for name, value in options.items() if name in self.option_names}
         return replace(
             self,
-            options={**self.options, **options},
-            bases=tuple(base.bind(**_taken(base, options)) for base in self.bases),
-            variants=self._each_variant(lambda one: one.bind(**_taken(one, options))),
+            options={**self.options, **own},
+            bases=tuple(base._bound(options) for base in self.bases),
+            variants=self._each_variant(lambda one: one._bound(options)),
         )
 
     def alias(self, name: str) -> Self:
@@ -254,9 +258,8 @@ class Metric:
 
     def resolve(self, options: Mapping[str, Any]) -> Metric:
         """Bind those of the call's options that the metric, or what it compares, has not fixed."""
-        fixed = self.fixed()
-        free = {k: v for k, v in _taken(self, options).items() if k not in fixed}
-        return self.bind(**free) if free else self
+        free = {k: v for k, v in options.items() if k not in self.fixed and k in self.option_names}
+        return self._bound(free) if free else self
 
     def option(self, name: str) -> Any:
         """Return the value of one option, bound or default."""
@@ -273,19 +276,21 @@ class Metric:
         variants = (variant.metric for variant in self.variants)
         return next(one.option(name) for one in variants if name in one.option_names)
 
+    @functools.cached_property
     def fixed(self) -> dict[str, Any]:
-        """Give the options that are fixed, in the metric or in what it compares."""
+        """Return the options that are fixed, in the metric or in what it compares."""
         return {k: v for metric in (*self.bases, self) for k, v in metric.options.items()}
 
+    @functools.cached_property
     def result_keys(self) -> tuple[str, ...]:
-        """Give the key columns of the result beside the slices."""
-        listed = isinstance(self.fixed().get("k"), (list, tuple, range))
+        """Return the key columns of the result after the slices."""
+        listed = isinstance(self.fixed.get("k"), (list, tuple, range))
         return (*self.keys, *["k"] * listed)
 
     def __call__(self, *frames: Any, **keywords: Any) -> Any:
-        """Evaluate this one metric: a float, or a frame where there are slices or keys.
+        """Evaluate this one metric: a float, or a frame if there are slices or keys.
 
-        The families' subclasses say with types which frames and keywords there are.
+        The subclasses of the families add the types of frames and keywords.
         """
         if not frames:
             msg = f"`{self.name}` needs a frame: `df.pipe({self.name}, ...)`"
@@ -296,21 +301,26 @@ class Metric:
 def define(
     tally: Tally, kind: Kind, roles: Sequence[str] = (), *, of: type[AnyMetric], **facts: Any
 ) -> Callable[[Callable[..., pl.Expr]], AnyMetric]:
-    """Make a metric of the decorated formula: its name and docstring become the metric's."""
+    """Make a metric of the decorated formula, whose name and docstring become the metric's."""
 
-    def made(formula: Callable[..., pl.Expr]) -> AnyMetric:
-        return of(
+    def defined(formula: Callable[..., pl.Expr]) -> AnyMetric:
+        metric = of(
             name=formula.__name__,
             tally=tally,
             formula=formula,
             kind=kind,
             roles=tuple(roles),
-            doc=formula.__doc__,
             origin=home_of(formula),
             **facts,
         )
+        return documented(metric, formula.__doc__)
 
-    return made
+    return defined
+
+
+def documented(metric: AnyMetric, doc: str | None) -> AnyMetric:
+    """Return the metric with a docstring, to which its roles are added as Parameters."""
+    return replace(metric, doc=with_role_parameters(doc, metric.all_roles))
 
 
 def home_of(function: Callable[..., object]) -> Origin:
@@ -322,15 +332,6 @@ def home_of(function: Callable[..., object]) -> Origin:
     if module.startswith("polarsfair.") and not name.startswith("_"):
         module = ".".join(module.split(".")[:2])
     return by_reference, (module, name)
-
-
-def taken_by(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
-    """Return those of the metric's options that `function` takes."""
-    return {k: metric.options[k] for k in keywords_of(function) if k in metric.options}
-
-
-def _taken(metric: Metric, options: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in options.items() if k in metric.option_names}
 
 
 def _rebuilt(origin: Origin, name: str, options: Mapping[str, Any]) -> Metric:

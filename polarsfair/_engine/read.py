@@ -1,7 +1,7 @@
 """From a table to values: view, then formula, then one frame for all metrics.
 
-A metric with bases is a comparison: its bases are read for every group, the groups are set side
-by side (`group_pairs`), and its formula makes one number of their values.
+A metric with bases is a comparison: its bases are read for every group, the values of two groups
+are put in one line (`group_pairs`), and its formula makes one number of them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from polarsfair._engine.group_pairs import (
     of_the_rest,
     other_of,
 )
-from polarsfair._engine.metric import LineFormula, Metric, taken_by
+from polarsfair._engine.metric import LineFormula, Metric, as_they_are
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined
+from polarsfair._engine.tally import keywords_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def read(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
     """Evaluate metrics whose options are resolved: a line per key, a column per metric."""
     parts = [_values(table, members, keys) for members in _sharing_lines(metrics)]
-    all_keys = [*keys, *metrics[0].result_keys()]
+    all_keys = [*keys, *metrics[0].result_keys]
     if len(parts) > 1 and not all_keys:
         return pl.concat(parts, how="horizontal")
     # Views of one table have the same slices, but may name more or fewer classes.
@@ -45,18 +46,23 @@ def read_sorted(
 ) -> pl.LazyFrame:
     """Evaluate, in the order of the call: slices, keys, then a column per metric, sorted."""
     inner = hidden_slices(slices)
-    keys = [*inner.values(), *metrics[0].result_keys()]
+    keys = [*inner.values(), *metrics[0].result_keys]
     result = read(table.rename(inner) if inner else table, metrics, list(inner.values()))
     result = result.select(*keys, *(metric.name for metric in metrics))
     result = result.sort(keys) if keys else result
     return result.rename({name: shown for shown, name in inner.items()}) if inner else result
 
 
+def _options(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
+    """Return those of the metric's options that `function` takes."""
+    return {k: metric.options[k] for k in keywords_of(function) if k in metric.options}
+
+
 def _sharing_lines(metrics: Sequence[Metric]) -> list[list[Metric]]:
     """Put metrics together that read the same lines, so that the lines are made once."""
     shared: dict[tuple[object, str, str], list[Metric]] = {}
     for metric in metrics:
-        same = (metric.view, repr(taken_by(metric.view, metric)), _sides(metric))
+        same = (metric.view, repr(_options(metric.view, metric)), _sides(metric))
         shared.setdefault(same, []).append(metric)
     return list(shared.values())
 
@@ -75,14 +81,15 @@ def _sides(metric: Metric) -> str:
 def _values(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
     """Evaluate metrics that read the same lines."""
     first = members[0]
-    lines = first.view(table, keys, **taken_by(first.view, first))
+    plain = first.view is as_they_are
+    lines = table if plain else first.view(table, keys, **_options(first.view, first))
     if first.bases:
         return _compared(lines, members, keys)
     for member in members:
         if isinstance(member.formula, LineFormula):
-            lines = member.formula.with_values(lines, taken_by(member.formula, member))
-    formulas = {m.name: m.formula(**taken_by(m.formula, m)) for m in members}
-    return _aggregate(lines, formulas, [*keys, *first.result_keys()])
+            lines = member.formula.with_values(lines, _options(member.formula, member))
+    formulas = {m.name: m.formula(**_options(m.formula, m)) for m in members}
+    return _aggregate(lines, formulas, [*keys, *first.result_keys])
 
 
 def _aggregate(
@@ -104,7 +111,7 @@ def _compared(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str
         lines = with_reference(lines, table, bases, keys, ref)
     elif sides == "pairs":
         names = [base.name for base in bases]
-        lines = every_pair(lines, names, [*keys, *bases[0].result_keys()])
+        lines = every_pair(lines, names, [*keys, *bases[0].result_keys])
     own = {m.name: tuple(columns[_identity(base)] for base in m.bases) for m in members}
     numbers: dict[tuple[object, tuple[str, ...]], int] = {}
     for m in members:
@@ -115,10 +122,10 @@ def _compared(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str
         lines = lines.with_columns(how.statistic(i, of) for how, i, of in found)
         lines = lines.with_columns(how.size(i) for how, i, _ in found)
     formulas = {
-        m.name: m.formula(numbers[m.formula, own[m.name]], *own[m.name], **taken_by(m.formula, m))
+        m.name: m.formula(numbers[m.formula, own[m.name]], *own[m.name], **_options(m.formula, m))
         for m in members
     }
-    return _aggregate(lines, formulas, [*keys, *members[0].result_keys()])
+    return _aggregate(lines, formulas, [*keys, *members[0].result_keys])
 
 
 def _identity(base: Metric) -> tuple[object, str, str]:
@@ -151,7 +158,7 @@ def with_reference(
     ref: Any,
 ) -> pl.LazyFrame:
     """Add the reference's values to every group's own; null in the reference's own line."""
-    join_on = [*keys, *bases[0].result_keys()]
+    join_on = [*keys, *bases[0].result_keys]
     columns = [base.name for base in bases]
     if not isinstance(ref, Everyone):
         return beside_group(lines, columns, join_on, ref)

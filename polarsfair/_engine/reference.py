@@ -1,7 +1,7 @@
-"""The reference of a comparison: what it may be, which lines are its own, and whether it is there.
+"""The reference of a comparison: what it may be, which lines are its own, whether it exists.
 
-That a reference is among the groups is asked of the whole table, once for every metric: lines that
-a view leaves out, such as those without a label, make it undefined, not unknown.
+Whether the reference is one of the groups is checked on the whole table, once for all metrics. If a
+view leaves its lines out, such as those without a label, the value is null and not an error.
 
 """
 
@@ -23,7 +23,7 @@ GROUP = "group"
 
 
 class Everyone(enum.Enum):
-    """References that are not a group: everyone, or everyone else, of known group."""
+    """References that are not one group: all groups, or all others; rows of known group only."""
 
     OVERALL = "overall"
     REST = "rest"
@@ -39,11 +39,11 @@ REST = Everyone.REST
 
 
 def raise_unless_found(table: pl.LazyFrame, ref: Any) -> pl.LazyFrame:
-    """Stop where a table has groups, but none of them is the reference."""
+    """Raise if a table has groups, but none of them is the reference."""
     dtype = table.collect_schema().get(GROUP)
     if dtype is None or ref is None or isinstance(ref, Everyone):
         return table
-    # Counted, since Polars says that a column of no rows after a cross join holds "any" value.
+    # Counted, because for a column of no rows after a cross join Polars returns that `any` is true.
     absent = ~is_group(dtype, ref).any() & (pl.col(GROUP).count() > 0)
     unknown = Fault(absent, _unknown_reference(dtype, ref)).raised()
     # Tied to the group, which every comparison reads, so that no projection can prune it.
@@ -63,7 +63,7 @@ def _unknown_reference(dtype: pl.DataType, ref: Any) -> pl.Expr:
 
 
 def _shown(column: pl.Expr, dtype: Any) -> pl.Expr:
-    """Write the values of a group column as text, whatever their dtype."""
+    """Return the values of a group column as text, whatever their dtype."""
     if isinstance(dtype, pl.Struct):
         parts = ((f, _shown(column.struct.field(f.name), f.dtype)) for f in dtype.fields)
         named = [pl.lit(f"{f.name!r}: ") + part for f, part in parts]
@@ -74,7 +74,7 @@ def _shown(column: pl.Expr, dtype: Any) -> pl.Expr:
 
 
 def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
-    """Say whether a line's group is the reference."""
+    """Return whether a line's group is the reference."""
     if isinstance(dtype, pl.Struct):
         parts = pl.col(GROUP).struct
         return pl.all_horizontal(
@@ -84,12 +84,12 @@ def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
 
 
 def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
-    """Say whether a column of any plain dtype holds the value."""
+    """Return whether a column of any plain dtype holds the value."""
     if is_text(dtype):
-        # An Enum refuses to be compared with a word that is not one of its own.
+        # An Enum cannot be compared with a word that is not one of its categories.
         return column.cast(pl.String) == pl.lit(value)
     zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
-    # One moment has a name in every time zone, but Polars compares within one zone only.
+    # Polars compares datetimes only within one time zone.
     return column == (pl.lit(value).dt.convert_time_zone(zone) if zone else pl.lit(value))
 
 
@@ -104,7 +104,7 @@ def check_counted(metric: Metric, schema: pl.Schema) -> None:
 
 
 def check_ref(metric: Metric, schema: pl.Schema) -> None:
-    """Raise when the metric's reference cannot be a value of the group column."""
+    """Raise if the metric's reference cannot be a value of the group column."""
     if metric.bases:
         check_counted(metric, schema)
     ref = metric.options.get("ref")
@@ -113,7 +113,7 @@ def check_ref(metric: Metric, schema: pl.Schema) -> None:
 
 
 def check_reference(ref: Any, dtype: Any) -> None:
-    """Raise when `ref` cannot be a value of a group column of this dtype."""
+    """Raise if `ref` cannot be a value of a group column of this dtype."""
     if isinstance(dtype, pl.Struct):
         fields = {f.name: f.dtype for f in dtype.fields}
         if not isinstance(ref, Mapping) or set(ref) != set(fields):
@@ -126,13 +126,13 @@ def check_reference(ref: Any, dtype: Any) -> None:
     if not comparable(ref, dtype):
         msg = (
             f"`ref={ref!r}` is {type(ref).__name__}, but the group column is {dtype}:"
-            " write the reference as one of its values"
+            " pass one of the values of that column"
         )
         raise TypeError(msg)
 
 
 def comparable(ref: Any, dtype: Any) -> bool:
-    """Say whether a Python value can be a value of a column of this dtype."""
+    """Return whether a Python value can be a value of a column of this dtype."""
     if dtype == pl.Null:
         return True
     if isinstance(ref, Mapping):

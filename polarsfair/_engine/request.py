@@ -1,4 +1,4 @@
-"""What a call asks for: variants, the table that serves all metrics, options, and checks.
+"""What a call requests: variants, the table that serves all metrics, options, and checks.
 
 These checks need only the arguments and the schema. They raise before any data is read.
 """
@@ -26,8 +26,8 @@ def listed_metrics(metrics: object) -> list[Metric]:
     for metric in listed:
         if not isinstance(metric, Metric):
             msg = (
-                f"`metrics` takes metric objects, got {metric!r}: write"
-                " `fairness.stat_parity`, not its name or its value"
+                f"`metrics` takes metric objects, got {metric!r}: pass the object"
+                ' `fairness.stat_parity`, not the string "stat_parity" or a number'
             )
             raise TypeError(msg)
     return listed
@@ -35,7 +35,7 @@ def listed_metrics(metrics: object) -> list[Metric]:
 
 def variant_for(metric: Metric, given: Mapping[str, Any]) -> Metric:
     """Return the variant that the caller's roles or options need, else the metric itself."""
-    options = {**given, **metric.fixed()}
+    options = {**given, **metric.fixed}
     needed = (variant.metric for variant in metric.variants if variant.when(options))
     return next(needed, metric)
 
@@ -85,13 +85,16 @@ def all_options(metrics: Sequence[Metric]) -> list[str]:
 def tally_options(
     tally: Tally, metrics: Sequence[Metric], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Collect, per option of the tally, the distinct values that the metrics ask for."""
+    """Return, per option of the tally, the distinct values that the metrics need."""
     asked: dict[str, Any] = {}
     for name in tally.option_names:
         values = [m.option(name) for m in leaves(metrics) if name in m.option_names]
         distinct = [v for i, v in enumerate(values) if v not in values[:i]]
         if len(distinct) > 1 and name in tally.single:
-            msg = f"one table has one `{name}`, and these metrics ask for {distinct}: one a call"
+            msg = (
+                f"these metrics need different values of `{name}`, {distinct}, and one call"
+                " supports only one: split the call"
+            )
             raise ValueError(msg)
         if distinct:
             asked[name] = distinct[0] if len(distinct) == 1 else distinct
@@ -103,9 +106,9 @@ def tally_options(
 def check_roles(
     metrics: Sequence[Metric], given: Mapping[str, Any], frames: Collection[str]
 ) -> None:
-    """Raise for the first role that a metric needs and the caller did not give.
+    """Raise for the first role that a metric needs and the caller did not pass.
 
-    `frames` are the roles that are no columns but frames.
+    `frames` are the roles that are frames, not columns.
     """
     for metric in metrics:
         for role in metric.roles:
@@ -116,7 +119,7 @@ def check_roles(
 
 
 def check_class(ref: Any, group: object) -> None:
-    """Raise for a reference that is none of the classes of a group given as probabilities."""
+    """Raise if the reference is not a class of a group that is given as probabilities."""
     if not isinstance(group, Mapping) or ref is None or isinstance(ref, enum.Enum):
         return
     if ref not in list(group):
@@ -125,21 +128,27 @@ def check_class(ref: Any, group: object) -> None:
 
 
 def check_names(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
-    """Raise where two columns of the result would have one name, or rows different keys."""
+    """Raise if two columns of the result would have the same name, or metrics differ in keys."""
     names = [metric.name for metric in metrics]
-    keys = {metric.result_keys() for metric in metrics}
+    keys = {metric.result_keys for metric in metrics}
     check_distinct([*names, *slices, *max(keys, key=len)])
     if len(keys) > 1:
-        msg = f"these metrics give frames with different keys {sorted(keys)}: ask one kind a call"
+        msg = (
+            f"these metrics return frames with different key columns, {sorted(keys)}: evaluate each"
+            " kind in its own call"
+        )
         raise ValueError(msg)
 
 
 def check_table(metrics: Sequence[Metric], schema: pl.Schema) -> None:
-    """Raise when a stored table cannot serve the metrics."""
+    """Raise if a stored table cannot serve the metrics."""
     columns = schema.names()
     for metric in metrics:
         if not metric.tally.mergeable:
-            msg = f"`{metric.name}` needs a second pass over the rows: use `evaluate` on them"
+            msg = (
+                f"`{metric.name}` cannot be read from a stored table, because it needs a second"
+                " pass over the rows: call `evaluate` on the rows"
+            )
             raise ValueError(msg)
         missing = metric.tally.lacks(columns, metric.cells_read)
         if missing:

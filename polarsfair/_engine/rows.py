@@ -107,8 +107,8 @@ class Rows:
         **roles: Role,
     ) -> Rows:
         """Resolve slices, group, weight and roles; `more` are columns that are resolved already."""
-        parts = group_parts(frame, group)
         slices = hidden_slices(column.meta.output_name() for column in by)
+        parts = group_parts(frame, group)
         given = {name: role.into for name, role in roles.items() if role.into is not None}
         given |= {} if weight is None else {"weight": weight}
         named_by = dict(zip(slices.values(), by, strict=True))
@@ -163,7 +163,7 @@ class Rows:
     def table(
         self,
         lines: pl.LazyFrame,
-        cells: Sequence[str],
+        cells: Sequence[str | pl.Expr],
         sums: Sequence[str],
         faults: Sequence[Fault] = (),
     ) -> pl.LazyFrame:
@@ -194,28 +194,25 @@ def count_cells(
     A cell named by `exploded` is a list: a row counts once for each of its distinct members, and
     the columns ``rows`` and ``row_w`` count the rows themselves.
     """
-    uncertain = isinstance(group, Mapping)
     more = probabilities(frame, group) if isinstance(group, Mapping) else {}
     plain = None if isinstance(group, Mapping) else group
     rows = Rows.of(frame, by, group=plain, weight=weight, more=more, **cells)
-    given = [name for name in cells if name in rows.columns]
-    binaries = [rows.columns[name] for name in given if cells[name].read is binary_of]
+    given = {name: pl.col(name) for name in cells if name in rows.columns}
+    faults = []
+    for name in given:
+        if cells[name].read is binary_of:
+            given[name] = pl.col(name).cast(pl.Boolean)
+            faults.append(binary_fault(rows.columns[name]))
     lines, sums = rows.frame, rows.sums
     if exploded is not None:
         lines, sums = _exploded(lines, exploded, sums)
-    faults = [binary_fault(column) for column in binaries]
     if isinstance(group, Mapping):
-        lines, sums = _expected(rows, lines, given, sums, group, faults)
-        faults = []
-    else:
-        lines = summed(lines, [*rows.keys, *given], [*sums, *rows.bad])
-        faults += rows.faults()
-    lines = raise_faults(lines, faults, sums)
-    lines = lines.with_columns(pl.col(column.role).cast(pl.Boolean) for column in binaries)
-    table = rows.table(lines, [*["group"] * uncertain, *given], sums)
+        lines, sums = _expected(rows, lines, list(given), sums, group, faults)
+        return rows.table(lines, ["group", *given.values()], sums)
+    lines = summed(lines, [*rows.keys, *given], [*sums, *rows.bad])
+    table = rows.table(lines, list(given.values()), sums, [*faults, *rows.faults()])
     # Groups that lack different parts are all the one unknown group.
-    kept = [*rows.slices, "group", *given]
-    return summed(table, kept, sums) if len(rows.parts) > 1 else table
+    return summed(table, [*rows.slices, "group", *given], sums) if len(rows.parts) > 1 else table
 
 
 def _expected(

@@ -1,7 +1,8 @@
-"""Steps per slice, where there may be no slices at all; and the names of hidden columns."""
+"""Steps per slice that also work without slices, and the names of hidden columns."""
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -13,6 +14,7 @@ _MARK = "|"
 """Begins the names of columns that no caller can have; slices that begin with it are refused."""
 
 
+@functools.cache
 def hidden(*parts: object) -> str:
     """Return the name of a column that no caller can have, such as ``hidden("base", 2)``."""
     return _MARK + " ".join(map(str, parts))
@@ -21,11 +23,13 @@ def hidden(*parts: object) -> str:
 _SLICE, _PART = hidden("by "), hidden("part ")
 
 
+@functools.cache
 def is_hidden(name: str) -> bool:
     """Return whether a column has a name that only `hidden` makes."""
     return name.startswith(_MARK)
 
 
+@functools.cache
 def shown(name: str) -> str:
     """Return the caller's name of a slice or part of a group, for messages."""
     return name.removeprefix(_SLICE).removeprefix(_PART).removeprefix(_MARK)

@@ -30,7 +30,7 @@ UNWEIGHTED: Sums = {"w": pl.col("n"), "w2": pl.col("n")}
 
 @functools.cache
 def keywords_of(function: Callable[..., object]) -> Mapping[str, Any]:
-    """Give the keyword-only parameters of `function` with their defaults."""
+    """Return the keyword-only parameters of `function` with their defaults."""
     parameters = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
@@ -39,7 +39,7 @@ def keywords_of(function: Callable[..., object]) -> Mapping[str, Any]:
 class Tally:
     """How a frame is counted into a small table of sums.
 
-    Call it with a frame and roles to get the table; tables of one tally add up.
+    Call it with a frame and roles to get the table. Tables of one tally can be merged.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Tally:
         ``(rows, by, *, roles and options) -> lazy table``. Its keyword-only parameters are the
         roles and options that the tally takes.
     cells
-        Key columns of the table beside the slices.
+        Key columns of the table after the slices.
     sums
         Value columns, each with the expression that merges lines of one cell; or a function of
         the table's column names if the columns depend on the data.
@@ -81,12 +81,12 @@ class Tally:
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.count.__doc__)
 
-    @property
+    @functools.cached_property
     def roles(self) -> tuple[str, ...]:
         """Every role that the tally takes."""
         return tuple(name for name in keywords_of(self.count) if name in ROLES)
 
-    @property
+    @functools.cached_property
     def option_names(self) -> tuple[str, ...]:
         """Every option that the tally takes."""
         return tuple(name for name in keywords_of(self.count) if name not in ROLES)
@@ -123,12 +123,12 @@ class Tally:
         )
         return as_given(table, frame, *given.values())
 
-    @property
+    @functools.cached_property
     def frames(self) -> tuple[str, ...]:
         """The roles that may be given as further positional frames."""
         return ("actual",) if "actual" in self.roles else ()
 
-    @property
+    @functools.cached_property
     def group_splits(self) -> bool:
         """Whether a group splits what is counted, as it does lists: left out unless requested."""
         return "user" in self.roles
@@ -174,7 +174,7 @@ class Tally:
         absent = {name: pl.lit(None, dtype=dtype) for name in cells if name not in columns}
         return table.with_columns(**absent) if absent else table
 
-    @property
+    @functools.cached_property
     def size(self) -> str:
         """The sum that counts rows (or users): the first."""
         return next(iter(self.sums_of(())))
@@ -197,7 +197,9 @@ def stack(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         stacked.collect_schema()
     except SchemaError as error:
         reason = str(error).partition("\n")[0]
-        msg = f"these tables have columns of different dtypes, cast them alike: {reason}"
+        msg = (
+            f"these tables have columns of different dtypes; cast them to the same dtypes: {reason}"
+        )
         raise SchemaError(msg) from None
     return stacked
 
@@ -205,7 +207,7 @@ def stack(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
 def merge(
     table: pl.LazyFrame, tally: Tally, by: Sequence[pl.Expr], columns: Sequence[str]
 ) -> pl.LazyFrame:
-    """Add up the lines of one cell, within the slices that are kept."""
+    """Merge the lines of one cell, within the slices that are kept."""
     cells = [cell for cell in tally.cells if cell in columns]
     sums = {name: sum_ for name, sum_ in tally.sums_of(columns).items() if name in columns}
     # Tables made elsewhere may count in 32 bits, whose sums would wrap.
@@ -228,7 +230,7 @@ def merge(
 
 
 def given_roles(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the roles that are None."""
+    """Return the keywords without roles that are None."""
     return {k: v for k, v in keywords.items() if not (k in ROLES and v is None)}
 
 
@@ -238,14 +240,14 @@ def with_frames(
     if len(frames) > len(tally.frames):
         msg = (
             f"tables of `{tally.name}` take {1 + len(tally.frames)} positional argument(s), the"
-            f' frame(s), got {1 + len(frames)}: give roles by keyword, such as `group="sex"`'
+            f' frame(s), got {1 + len(frames)}: pass roles by keyword, such as `group="sex"`'
         )
         raise TypeError(msg)
     return {**keywords, **dict(zip(tally.frames, frames, strict=False))}
 
 
 def by_reference(module: str, name: str) -> object:
-    """Find a metric or tally again by where it lives: how they are unpickled."""
+    """Return the metric or tally of this name in a module: how they are unpickled."""
     return getattr(importlib.import_module(module), name)
 
 
@@ -263,7 +265,7 @@ def check_keywords(
         close = difflib.get_close_matches(name, [*options, *roles], n=1)
         hint = f"did you mean `{close[0]}=`? " if close else ""
         msg = (
-            f"{where} take no role or option `{name}`: {hint}"
+            f"`{name}` is not a role or an option of {where}: {hint}"
             f"the roles are {', '.join(sorted(roles)) or 'none'},"
             f" the options {', '.join(sorted(options)) or 'none'}"
         )
@@ -271,7 +273,7 @@ def check_keywords(
 
 
 def check_distinct(columns: Sequence[str]) -> None:
-    """Raise where two columns of the result would have one name."""
+    """Raise if two columns of the result would have the same name."""
     for name in columns:
         if columns.count(name) > 1:
             msg = f'two columns would be called {name!r}: rename one with `.alias("...")`'
@@ -279,7 +281,7 @@ def check_distinct(columns: Sequence[str]) -> None:
 
 
 def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
-    """Name the slices, and raise where a name is taken."""
+    """Return the names of the slices, and raise if one cannot be used."""
     taken = {*tally.cells, *tally.roles, *tally.defaults, *tally.sums_of(())}
     names = [column.meta.output_name() for column in by]
     for name in names:
@@ -296,7 +298,7 @@ def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
 
 
 def check_alike(schemas: Sequence[pl.Schema]) -> None:
-    """Raise where a column is of another kind in one table: ages beside names become texts."""
+    """Raise if a column is of another kind in one table: ages and names would become text."""
     first: dict[str, pl.DataType] = {}
     for schema in schemas:
         for name, dtype in schema.items():
@@ -305,14 +307,14 @@ def check_alike(schemas: Sequence[pl.Schema]) -> None:
                 first[name] = dtype
             elif _kind(dtype) not in (None, _kind(other)):
                 msg = (
-                    f"{name!r} is {other} in one of the tables and {dtype} in another: measure them"
-                    " one by one, or cast them alike"
+                    f"{name!r} is {other} in one table and {dtype} in another: cast them to the"
+                    " same dtype, or measure each table separately"
                 )
                 raise SchemaError(msg)
 
 
 def _kind(dtype: pl.DataType) -> str | None:
-    """Say what dtypes that go together have in common; None goes with all."""
+    """Return what dtypes that can be stacked have in common; None fits all."""
     if dtype == pl.Null:
         return None
     if dtype in (pl.String, pl.Categorical, pl.Enum):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import Column, binary_message
 from polarsfair._engine.compare import known_as
+from polarsfair._engine.faults import binary_message
 from polarsfair._engine.legacy import (
     BAD,
     binary_key,
@@ -31,6 +31,7 @@ from polarsfair.fairness._decisions.rates import check_boolean, decisions
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
+    from polarsfair._engine.columns import Column
     from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [

@@ -9,13 +9,13 @@ import polars as pl
 from polarsfair._engine.columns import (
     Column,
     as_column,
-    binary_message,
     binary_of,
     check_columns,
     key_of,
     schema_of,
     without_nan,
 )
+from polarsfair._engine.faults import binary_message
 from polarsfair._engine.frames import FAULT
 from polarsfair._engine.groups import group_parts
 from polarsfair._engine.slices import shown

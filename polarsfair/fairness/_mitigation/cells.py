@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import binary_message
+from polarsfair._engine.faults import binary_message
 from polarsfair._engine.frames import collect
 from polarsfair._engine.legacy import binary_key, resolve_columns
 from polarsfair._formula import quotient

@@ -256,7 +256,7 @@ def compare_conventions(
         values = read_sorted(request.table, mine, request.slices).rename(named)
         labels = pl.lit(name).alias("convention"), pl.lit(number).alias("turn|")
         parts.append(values.with_columns(*labels))
-    more = request.metrics[0].result_keys()
+    more = request.metrics[0].result_keys
     result = pl.concat(parts).sort(*request.slices, "turn|", *more)
     result = result.select(*request.slices, "convention", *more, *names)
     return result if is_lazy(recs, *request.given.values()) else collect(result, recs)
