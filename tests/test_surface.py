@@ -2,7 +2,11 @@
 
 import datetime as dt
 import decimal
+import inspect
 import math
+import pickle
+import pydoc
+import re
 import subprocess
 import sys
 from typing import Any
@@ -13,8 +17,9 @@ from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 import polarsfair.namespace
-from polarsfair import fairness, ranking
+from polarsfair import clustering, fairness, ranking
 from polarsfair._cli import parse as _request
+from polarsfair._typing import ClusteringRoles, FairnessRoles, RankingRoles
 
 ROWS = pl.DataFrame(
     {
@@ -342,3 +347,88 @@ def test_what_is_bound_wins_inside_comparisons_too() -> None:
 def test_every_tally_is_offered_by_name() -> None:
     with pytest.raises(ValueError, match=r"fairness.benefits, .*fairness.decisions, "):
         _request.tally("fairness.decision")
+
+
+# what an editor sees
+
+
+TYPED = {"fairness": FairnessRoles, "ranking": RankingRoles, "clustering": ClusteringRoles}
+
+
+@pytest.mark.parametrize("family", TYPED)
+def test_the_types_name_every_role_and_option(family: str) -> None:
+    """A keyword that the types leave out would be an error to a type checker, and no other is."""
+    metrics = [metric for metric in pf.metrics() if metric.family == family]
+    of_metrics = {name for metric in metrics for name in metric.option_names}
+    of_metrics |= {role for metric in metrics for role in (*metric.all_roles, "group", "unit")}
+    typed = set(TYPED[family].__annotations__)
+    assert of_metrics - {"actual", "k", "ref"} == typed - {"ref"}
+
+
+def test_signatures_list_roles_and_options_with_defaults() -> None:
+    parity = inspect.signature(fairness.stat_parity)
+    assert str(parity) == "(frame, /, *, group, pred, weight=None, by=None, ref=None)"
+    assert parity.parameters["group"].default is inspect.Parameter.empty
+    entropy = inspect.signature(fairness.generalized_entropy.bind(alpha=1))
+    assert entropy.parameters["alpha"].default == 1
+    # Either of them is needed, so neither is by itself.
+    assert entropy.parameters["pred"].default is entropy.parameters["score"].default is None
+    assert list(inspect.signature(ranking.ndcg).parameters)[:2] == ["frame", "actual"]
+    for metric in pf.metrics():
+        names = set(inspect.signature(metric).parameters)
+        assert {"frame", "by", *metric.roles, *metric.option_names} <= names
+
+
+def test_a_metric_shows_its_roles_and_options() -> None:
+    shown = "<Metric fairness.stat_parity(frame, /, *, group, pred, weight=None, by=None, ref='M')>"
+    assert repr(fairness.stat_parity.bind(ref="M")) == shown
+
+
+@pytest.mark.parametrize("metric", pf.metrics(), ids=lambda m: f"{m.family}.{m.name}")
+def test_help_names_the_roles(metric: pf.Metric) -> None:
+    page = pydoc.render_doc(metric, renderer=pydoc.plaintext)
+    parameters = page.partition("Parameters\n")[2].partition("\n\n")[0]
+    words = re.findall(r"^ *(\w+(?:, \w+)*)$", parameters, re.MULTILINE)
+    named = {name for line in words for name in line.split(", ")}
+    assert {*metric.roles, "by"} <= named
+
+
+def test_methods_of_the_namespace_look_like_the_metric() -> None:
+    method = ROWS.fair.stat_parity
+    assert method.__doc__ == fairness.stat_parity.__doc__
+    assert str(inspect.signature(method)) == "(*, group, pred, weight=None, by=None, ref=None)"
+    assert method.__name__ == "stat_parity"
+
+
+def test_public_metrics_and_tallies_pickle_by_family_and_name() -> None:
+    """No move of a module may break a pickle: only public names are in it."""
+    tallies = [v for f in (fairness, ranking, clustering) for v in vars(f).values()]
+    found = [v for v in tallies if isinstance(v, pf.Tally)]
+    assert len(found) > 25
+    for thing in [*pf.metrics(), *found]:
+        stored = pickle.dumps(thing)
+        assert pickle.loads(stored) is thing
+        assert set(re.findall(rb"polarsfair[.\w]*", stored)) == {
+            f"polarsfair.{family(thing)}".encode()
+        }
+
+
+def family(thing: pf.Metric | pf.Tally) -> str:
+    return thing.family if isinstance(thing, pf.Metric) else thing.name.partition(".")[0]
+
+
+def test_bound_renamed_and_combined_metrics_pickle_by_public_names() -> None:
+    plain = [
+        fairness.generalized_entropy.bind(alpha=1),
+        fairness.generalized_entropy.alias("ge").bind(alpha=1),
+        fairness.difference(fairness.f1.alias("mine")),
+        pf.ratio(ranking.ndcg.bind(k=3)).alias("gap").bind(ref="M"),
+        pf.group_min(clustering.purity),
+    ]
+    for metric in plain:
+        stored = pickle.dumps(metric)
+        again = pickle.loads(stored)
+        assert (again.name, again.options) == (metric.name, metric.options)
+        assert [b.name for b in again.bases] == [b.name for b in metric.bases]
+        assert [b.options for b in again.bases] == [b.options for b in metric.bases]
+        assert not re.findall(rb"polarsfair[.\w]*\._", stored)

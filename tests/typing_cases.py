@@ -5,7 +5,7 @@ from typing import assert_type
 import polars as pl
 
 import polarsfair as pf
-from polarsfair import fairness
+from polarsfair import clustering, fairness, ranking
 from polarsfair.fairness import mitigation
 
 df = pl.DataFrame({"g": ["a", "b"], "p": [0, 1], "s": [0.2, 0.9], "y": [0, 1], "d": [1, 2]})
@@ -21,6 +21,11 @@ def cases() -> None:
     assert_type(fairness.stat_parity(df, group="g", pred="p", by=["d", pl.col("p")]), pl.DataFrame)
     assert_type(fairness.stat_parity(lf, group=["g", "d"], pred=pl.col("p") > 0), pl.LazyFrame)
     assert_type(fairness.stat_parity(lf, group="g", pred="p", by="d"), pl.LazyFrame)
+
+    # A plain dictionary of columns may be passed.
+    columns = {"group": "g", "pred": "p"}
+    assert_type(fairness.stat_parity(lf, **columns), pl.LazyFrame)
+    assert_type(pf.evaluate(lf, fairness.stat_parity, **columns), pl.LazyFrame)
 
     # The same through `pipe`.
     assert_type(df.pipe(fairness.stat_parity, group="g", pred="p"), float)
@@ -80,3 +85,21 @@ def cases() -> None:
     )
     assert_type(df.pipe(fairness.consistency, pred="p", features=["s"]), float)
     assert_type(df.pipe(fairness.consistency_estimate, pred="p", features=["s"]), pl.DataFrame)
+
+
+def mistakes() -> None:
+    """Never called either: each line is an error, and a checker complains if it is not."""
+    fairness.stat_parity(df, groop="g")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    df.pipe(fairness.stat_parity, groop="g")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+    lf.pipe(fairness.stat_parity, group="g", bye="d")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+    pf.evaluate(df, [fairness.stat_parity], groop="g", pred="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    pf.evaluate(lf, fairness.stat_parity, group="g", predd="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    pf.by_group(df, fairness.f1, group="g", labell="y")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    pf.measure(df, fairness.f1, rref="a")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    fairness.decisions(df, groop="g")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    clustering.purity(df, clusters="d", label="y")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    clustering.silhouette(df, cluster="d", feature=["s"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    ranking.ndcg(df, df, usr="d", item="p", score="s")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    df.pipe(ranking.coverage, user="d", itm="p")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+    fairness.stat_parity_by_class(lf, groop="g", pred="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    fairness.stat_parity(df, group="g", pred=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]

@@ -112,6 +112,11 @@ def group_max(rate: AnyMetric) -> AnyMetric:
     )
 
 
+for _combinator in (difference, ratio, group_min, group_max):
+    # Pickles name them, and only public names stay where they are.
+    _combinator.__module__ = "polarsfair"
+
+
 def known_as(**facts: Any) -> Callable[[Callable[[], AnyMetric]], AnyMetric]:
     """Make a named metric of what the decorated function returns, such as a comparison.
 

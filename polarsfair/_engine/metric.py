@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -183,15 +184,29 @@ class Metric:
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.doc)
         object.__setattr__(self, "__name__", self.name)
+        if self.origin is not None and self.origin[0] is by_reference:
+            object.__setattr__(self, "__module__", self.origin[1][0])
 
     def __repr__(self) -> str:
         return f"<Metric {self.family}.{self.name}{self.__signature__}>"
 
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[Any, ...]]:
+    def __reduce__(self) -> str | tuple[Callable[..., object], tuple[Any, ...]]:
+        """Pickle by public names: of a family and metric, a combinator, `bind` or `alias`."""
         if self.origin is None:
             msg = f"`{self.name}` was made outside a module and cannot be pickled by reference"
             raise TypeError(msg)
-        return _rebuilt, (self.origin, self.name, dict(self.options))
+        make, args = self.origin
+        source: Metric = make(*args)
+        if self is source:
+            return self.name
+        if self.options != source.options:
+            bound = source.bind(**self.options)
+            if self.name == source.name:
+                return methodcaller("bind", **self.options), (source,)
+            return methodcaller("alias", self.name), (bound,)
+        if self.name != source.name or make is by_reference:
+            return methodcaller("alias", self.name), (source,)
+        return self.origin
 
     @property
     def family(self) -> str:
@@ -332,15 +347,6 @@ def home_of(function: Callable[..., object]) -> Origin:
     if module.startswith("polarsfair.") and not name.startswith("_"):
         module = ".".join(module.split(".")[:2])
     return by_reference, (module, name)
-
-
-def _rebuilt(origin: Origin, name: str, options: Mapping[str, Any]) -> Metric:
-    """Unpickle a metric: find it, or make it again, then bind and rename it."""
-    make, args = origin
-    metric: Metric = make(*args)
-    if options != metric.options:
-        metric = metric.bind(**options)
-    return metric if metric.name == name else metric.alias(name)
 
 
 def leaves(metrics: Sequence[Metric]) -> list[Metric]:

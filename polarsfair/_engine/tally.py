@@ -80,6 +80,7 @@ class Tally:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.count.__doc__)
+        object.__setattr__(self, "__module__", f"polarsfair.{self.name.partition('.')[0]}")
 
     @functools.cached_property
     def roles(self) -> tuple[str, ...]:
@@ -179,9 +180,9 @@ class Tally:
         """The sum that counts rows (or users): the first."""
         return next(iter(self.sums_of(())))
 
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[str, str]]:
-        family, name = self.name.split(".")
-        return by_reference, (f"polarsfair.{family}", name)
+    def __reduce__(self) -> str:
+        """Pickle by family and name."""
+        return self.name.partition(".")[2]
 
 
 def stack(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:

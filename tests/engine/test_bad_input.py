@@ -535,7 +535,10 @@ def test_no_tables(make: Make) -> None:
 @BOTH
 def test_an_option_that_does_not_exist_is_refused_whatever_its_value(make: Make) -> None:
     for value in (None, 1):
-        with pytest.raises(TypeError, match=r"`reff` is not a role or an option of these metrics: did you mean `ref=`\?"):
+        with pytest.raises(
+            TypeError,
+            match=r"`reff` is not a role or an option of these metrics: did you mean `ref=`\?",
+        ):
             fairness.stat_parity(make(ROWS), **ROLES, reff=value)
 
 
