@@ -103,29 +103,33 @@ def _aggregate(
 
 
 def _compared(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
-    """Evaluate comparisons: the values of every group, the other side's beside them, one number."""
+    """Evaluate comparisons: values of every group, the other side's beside them, one number."""
     columns, bases = _numbered_bases(members)
-    lines = _own_values(table, bases, keys)
-    sides, ref = _sides(members[0]), members[0].options.get("ref")
-    if sides.startswith("groups beside"):
-        lines = with_reference(lines, table, bases, keys, ref)
-    elif sides == "pairs":
-        names = [base.name for base in bases]
-        lines = every_pair(lines, names, [*keys, *bases[0].result_keys])
-    own = {m.name: tuple(columns[_identity(base)] for base in m.bases) for m in members}
-    numbers: dict[tuple[object, tuple[str, ...]], int] = {}
-    for m in members:
-        numbers.setdefault((m.formula, own[m.name]), len(numbers))
-    found = [(how, i, of) for (how, of), i in numbers.items() if isinstance(how, Comparison)]
-    lines = lines.with_columns(v for how, i, of in found for v in how.known_values(i, of))
-    if sides != "groups":
-        lines = lines.with_columns(how.statistic(i, of) for how, i, of in found)
+    lines = _side_by_side(table, members[0], bases, keys)
+    compared = [(m.formula, tuple(columns[_identity(base)] for base in m.bases)) for m in members]
+    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(compared))}
+    found = [(how, i, own) for (how, own), i in numbers.items() if isinstance(how, Comparison)]
+    lines = lines.with_columns(v for how, i, own in found for v in how.known_values(i, own))
+    if _sides(members[0]) != "groups":
+        lines = lines.with_columns(how.statistic(i, own) for how, i, own in found)
         lines = lines.with_columns(how.size(i) for how, i, _ in found)
     formulas = {
-        m.name: m.formula(numbers[m.formula, own[m.name]], *own[m.name], **_options(m.formula, m))
-        for m in members
+        m.name: m.formula(numbers[pair], *pair[1], **_options(m.formula, m))
+        for m, pair in zip(members, compared, strict=True)
     }
     return _aggregate(lines, formulas, [*keys, *members[0].result_keys])
+
+
+def _side_by_side(
+    table: pl.LazyFrame, member: Metric, bases: Sequence[Metric], keys: Sequence[str]
+) -> pl.LazyFrame:
+    """Evaluate the bases for every group, and add the values of the other side if there is one."""
+    lines, sides = _own_values(table, bases, keys), _sides(member)
+    if sides == "pairs":
+        return every_pair(lines, [b.name for b in bases], [*keys, *bases[0].result_keys])
+    if sides == "groups":
+        return lines
+    return with_reference(lines, table, bases, keys, member.options["ref"])
 
 
 def _identity(base: Metric) -> tuple[object, str, str]:
