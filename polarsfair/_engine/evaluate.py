@@ -22,6 +22,7 @@ from polarsfair._engine.request import (
     check_names,
     check_roles,
     check_table,
+    given_roles,
     listed_metrics,
     on_one_table,
     shared_tally,
@@ -32,7 +33,6 @@ from polarsfair._engine.request import (
 from polarsfair._engine.tally import (
     Tally,
     check_keywords,
-    given_roles,
     merge,
     slice_names,
     stack,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarsfair._engine.metric import Metric, Variant, leaves
 from polarsfair._engine.tally import Tally, check_distinct
+from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,6 +32,11 @@ def listed_metrics(metrics: object) -> list[Metric]:
             )
             raise TypeError(msg)
     return listed
+
+
+def given_roles(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords without roles that are None."""
+    return {k: v for k, v in keywords.items() if v is not None or k not in ROLES}
 
 
 def variant_for(metric: Metric, given: Mapping[str, Any]) -> Metric:
@@ -131,7 +137,9 @@ def check_names(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
     """Raise if two columns of the result would have the same name, or metrics differ in keys."""
     names = [metric.name for metric in metrics]
     keys = {metric.result_keys for metric in metrics}
-    check_distinct([*names, *slices, *max(keys, key=len)])
+    columns = [*names, *slices, *max(keys, key=len)]
+    if len(set(columns)) < len(columns):
+        check_distinct(columns)
     if len(keys) > 1:
         msg = (
             f"these metrics return frames with different key columns, {sorted(keys)}: evaluate each"

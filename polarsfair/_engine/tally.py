@@ -114,8 +114,7 @@ class Tally:
         self, frame: IntoFrame, /, *frames: IntoFrame, by: IntoSlices | None = None, **keywords: Any
     ) -> pl.DataFrame | pl.LazyFrame:
         """Count `frame` into the table; eager in, eager out, lazy in, lazy out."""
-        keywords = with_frames(self, frames, keywords)
-        given = given_roles(keywords)
+        given = with_frames(self, frames, keywords)
         check_keywords(given, self.option_names, self.roles, f"tables of `{self.name}`")
         rows, by_columns = as_lazy(frame), columns_of(by)
         slice_names(by_columns, self)
@@ -230,21 +229,18 @@ def merge(
     return merged.cache()
 
 
-def given_roles(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords without roles that are None."""
-    return {k: v for k, v in keywords.items() if not (k in ROLES and v is None)}
-
-
 def with_frames(
     tally: Tally, frames: Sequence[IntoFrame], keywords: dict[str, Any]
 ) -> dict[str, Any]:
+    """Return the keywords with further positional frames, and without roles that are None."""
     if len(frames) > len(tally.frames):
         msg = (
             f"tables of `{tally.name}` take {1 + len(tally.frames)} positional argument(s), the"
             f' frame(s), got {1 + len(frames)}: pass roles by keyword, such as `group="sex"`'
         )
         raise TypeError(msg)
-    return {**keywords, **dict(zip(tally.frames, frames, strict=False))}
+    given = {**keywords, **dict(zip(tally.frames, frames, strict=False))}
+    return {k: v for k, v in given.items() if v is not None or k not in ROLES}
 
 
 def by_reference(module: str, name: str) -> object:
