@@ -77,107 +77,98 @@ ROLES: Mapping[str, str] = {
 }
 """Every role of every family, and what it is; one that a metric does not read changes nothing."""
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # building them at run time would take longer than all other imports
     # Options and frames are checked when they are used. A type here would also reject a plain
     # dictionary of column names, `metric(df, **roles)`.
     Option: TypeAlias = Any
 
+    class _Groups(TypedDict, total=False):
+        group: IntoGroup | None
+        ref: Option
 
-class _Groups(TypedDict, total=False):
-    group: IntoGroup | None
-    ref: Option
+    class _Fairness(TypedDict, total=False):
+        pred: IntoColumn | None
+        label: IntoColumn | None
+        score: IntoColumn | None
+        weight: IntoColumn | None
+        strata: IntoColumn | None
+        cluster: IntoColumn | None
+        features: IntoFeatures | None
+        centroids: Option
+        unit: IntoColumn | None
+        alpha: Option
+        base: Option
+        bins: Option
+        calibration_bins: Option
+        levels: Option
+        metric: Option
+        n_neighbors: Option
+        p: Option
+        q: Option
+        reduce: Option
+        unseen: Option
 
+    class _Ranking(TypedDict, total=False):
+        user: IntoColumn | None
+        item: IntoColumn | None
+        score: IntoColumn | None
+        rank: IntoColumn | None
+        relevance: IntoColumn | None
+        value: IntoColumn | None
+        propensity: IntoColumn | None
+        predicted: IntoColumn | None
+        item_group: IntoColumn | None
+        popularity: IntoColumn | None
+        features: IntoFeatures | None
+        unit: IntoColumn | None
+        average_over: Option
+        convention: Option
+        discount: Option
+        empty: Option
+        gain: Option
+        head: Option
+        ideal_over: Option
+        map_by: Option
+        max_grade: Option
+        p: Option
+        plan: Option
+        precision_by: Option
+        recall_by: Option
+        repeats: Option
+        target: Option
+        ties: Option
+        users: Option
+        items: Option
 
-class _Fairness(TypedDict, total=False):
-    pred: IntoColumn | None
-    label: IntoColumn | None
-    score: IntoColumn | None
-    weight: IntoColumn | None
-    strata: IntoColumn | None
-    cluster: IntoColumn | None
-    features: IntoFeatures | None
-    centroids: Option
-    unit: IntoColumn | None
-    alpha: Option
-    base: Option
-    bins: Option
-    calibration_bins: Option
-    levels: Option
-    metric: Option
-    n_neighbors: Option
-    p: Option
-    q: Option
-    reduce: Option
-    unseen: Option
+    class _Clustering(TypedDict, total=False):
+        cluster: IntoColumn | None
+        label: IntoColumn | None
+        other: IntoColumn | None
+        features: IntoFeatures | None
+        weight: IntoColumn | None
+        unit: IntoColumn | None
+        average: Option
+        base: Option
+        beta: Option
+        dispersion: Option
+        metric: Option
+        noise: Option
 
+    class FairnessRoles(_Fairness, _Groups, total=False):
+        """Roles and options of fairness metrics."""
 
-class _Ranking(TypedDict, total=False):
-    user: IntoColumn | None
-    item: IntoColumn | None
-    score: IntoColumn | None
-    rank: IntoColumn | None
-    relevance: IntoColumn | None
-    value: IntoColumn | None
-    propensity: IntoColumn | None
-    predicted: IntoColumn | None
-    item_group: IntoColumn | None
-    popularity: IntoColumn | None
-    features: IntoFeatures | None
-    unit: IntoColumn | None
-    average_over: Option
-    convention: Option
-    discount: Option
-    empty: Option
-    gain: Option
-    head: Option
-    ideal_over: Option
-    map_by: Option
-    max_grade: Option
-    p: Option
-    plan: Option
-    precision_by: Option
-    recall_by: Option
-    repeats: Option
-    target: Option
-    ties: Option
-    users: Option
-    items: Option
+    class RankingRoles(_Ranking, _Groups, total=False):
+        """Roles and options of ranking metrics, but for `actual` and `k`."""
 
+    class ClusteringRoles(_Clustering, _Groups, total=False):
+        """Roles and options of clustering measures."""
 
-class _Clustering(TypedDict, total=False):
-    cluster: IntoColumn | None
-    label: IntoColumn | None
-    other: IntoColumn | None
-    features: IntoFeatures | None
-    weight: IntoColumn | None
-    unit: IntoColumn | None
-    average: Option
-    base: Option
-    beta: Option
-    dispersion: Option
-    metric: Option
-    noise: Option
+    class GroupKeywords(_Fairness, _Ranking, _Clustering, total=False):
+        """Roles and options of any family, for calls that have a `group` and `ref` of their own."""
 
+        actual: Option
+        surrogate: IntoColumn | None
+        k: Option
 
-class FairnessRoles(_Fairness, _Groups, total=False):
-    """Roles and options of fairness metrics."""
-
-
-class RankingRoles(_Ranking, _Groups, total=False):
-    """Roles and options of ranking metrics, but for `actual` and `k`."""
-
-
-class ClusteringRoles(_Clustering, _Groups, total=False):
-    """Roles and options of clustering measures."""
-
-
-class GroupKeywords(_Fairness, _Ranking, _Clustering, total=False):
-    """Roles and options of any family, for calls that have a `group` and `ref` of their own."""
-
-    actual: Option
-    surrogate: IntoColumn | None
-    k: Option
-
-
-class Keywords(GroupKeywords, _Groups, total=False):
-    """Roles and options of any family."""
+    class Keywords(GroupKeywords, _Groups, total=False):
+        """Roles and options of any family."""

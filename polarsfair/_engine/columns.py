@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,6 +82,8 @@ def check_anywhere(frames: Iterable[IntoFrame], wanted: Mapping[str, object]) ->
 
 
 def _not_found(keyword: str, name: str, have: list[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, have, n=1)
     hint = f"did you mean `{keyword}={close[0]!r}`?" if close else f"the columns are {have}"
     return f"`{keyword}` names the column {name!r}, which the frame does not have: {hint}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.group_pairs import Comparison, Extreme
-from polarsfair._engine.metric import AnyMetric, Metric, as_they_are, documented, home_of
+from polarsfair._engine.metric import AnyMetric, Metric, as_they_are, home_of
 from polarsfair._engine.reference import GROUP
 from polarsfair._formula import log_magnitude, quotient, spread
 
@@ -125,8 +125,7 @@ def known_as(**facts: Any) -> Callable[[Callable[[], AnyMetric]], AnyMetric]:
 
     def named(function: Callable[[], AnyMetric]) -> AnyMetric:
         metric = function().alias(function.__name__)
-        known = replace(metric, origin=home_of(function), **facts)
-        return documented(known, function.__doc__)
+        return replace(metric, doc=function.__doc__, origin=home_of(function), **facts)
 
     return named
 
@@ -142,15 +141,15 @@ def compare(
     magnitude = facts.pop("magnitude", pl.Expr.abs)
 
     def compared(pair: Callable[..., pl.Expr]) -> AnyMetric:
-        comparison = replace(
+        return replace(
             _over_groups(bases[0], "comparison", Comparison(pair, over_pairs, magnitude)),
             name=pair.__name__,
             bases=bases,
             roles=tuple(dict.fromkeys(("group", *(r for base in bases for r in base.roles)))),
+            doc=pair.__doc__,
             origin=home_of(pair),
             **facts,
         )
-        return documented(comparison, pair.__doc__)
 
     return compared
 

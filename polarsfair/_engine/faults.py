@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,12 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-@dataclass(frozen=True)
 class Fault:
     """An error with `message` if `bad` is true, or null, in any line of the small table."""
 
-    bad: pl.Expr
-    message: str | pl.Expr
+    def __init__(self, bad: pl.Expr, message: str | pl.Expr) -> None:
+        self.bad, self.message = bad, message
 
     def raised(self) -> pl.Expr:
         """Return an expression that raises the error, and is null if there is none.

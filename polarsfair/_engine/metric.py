@@ -102,6 +102,22 @@ class _Signature:
         return inspect.Signature(parameters)
 
 
+class _Docstring:
+    """The docstring of a metric with its roles as Parameters; that of the class for the class.
+
+    It is made when it is read, because 157 of them would double the time of an import.
+    """
+
+    def __init__(self, of_class: str | None) -> None:
+        self.of_class = of_class
+
+    def __get__(self, metric: Metric | None, owner: type) -> str | None:
+        if metric is None:
+            return self.of_class
+        return with_role_parameters(metric.doc, metric.all_roles)
+
+
+@functools.cache
 def with_role_parameters(doc: str | None, roles: tuple[str, ...]) -> str | None:
     """Add the roles, and `by`, to the Parameters of a metric's docstring."""
     if doc is None:
@@ -182,10 +198,13 @@ class Metric:
     __signature__ = _Signature()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "__doc__", self.doc)
         object.__setattr__(self, "__name__", self.name)
         if self.origin is not None and self.origin[0] is by_reference:
             object.__setattr__(self, "__module__", self.origin[1][0])
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__doc__ = _Docstring(cls.__doc__)  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
 
     def __repr__(self) -> str:
         return f"<Metric {self.family}.{self.name}{self.__signature__}>"
@@ -313,29 +332,27 @@ class Metric:
         return type(self).answer(self, frames[0], with_frames(self.tally, frames[1:], keywords))
 
 
+Metric.__doc__ = _Docstring(Metric.__doc__)  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def define(
     tally: Tally, kind: Kind, roles: Sequence[str] = (), *, of: type[AnyMetric], **facts: Any
 ) -> Callable[[Callable[..., pl.Expr]], AnyMetric]:
     """Make a metric of the decorated formula, whose name and docstring become the metric's."""
 
     def defined(formula: Callable[..., pl.Expr]) -> AnyMetric:
-        metric = of(
+        return of(
             name=formula.__name__,
             tally=tally,
             formula=formula,
             kind=kind,
             roles=tuple(roles),
+            doc=formula.__doc__,
             origin=home_of(formula),
             **facts,
         )
-        return documented(metric, formula.__doc__)
 
     return defined
-
-
-def documented(metric: AnyMetric, doc: str | None) -> AnyMetric:
-    """Return the metric with a docstring, to which its roles are added as Parameters."""
-    return replace(metric, doc=with_role_parameters(doc, metric.all_roles))
 
 
 def home_of(function: Callable[..., object]) -> Origin:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import inspect
@@ -259,6 +258,8 @@ def check_keywords(
     for name in given:
         if name in options or name in roles or name in ignored:
             continue
+        import difflib
+
         close = difflib.get_close_matches(name, [*options, *roles], n=1)
         hint = f"did you mean `{close[0]}=`? " if close else ""
         msg = (
