@@ -17,9 +17,8 @@ from polars.exceptions import PolarsError
 from rich.console import RenderableType
 
 import polarsfair as pf
-from polarsfair._cli import demo as _demo
-from polarsfair._cli import parse as _request
-from polarsfair._cli import show as _show
+from polarsfair._cli import flags, parse, show
+from polarsfair._cli.demo import run_demo
 from polarsfair._engine.frames import fault_message
 
 app = typer.Typer(
@@ -127,14 +126,14 @@ def evaluate(
 ) -> None:
     """Evaluate metrics over the rows of a lake, in one scan."""
     _check_destination(out)
-    asked = _request.metrics(metrics)
-    rows = _request.scan(lake)
+    asked = parse.metrics(metrics)
+    rows = parse.scan(lake)
     named = {"group": group, "pred": pred, "label": label, "score": score, "weight": weight}
-    keywords = _request.keywords(rows, named, role, option)
+    keywords = parse.keywords(rows, named, role, option)
     if ref is not None:
-        keywords["ref"] = _request.reference(ref, _request.groups(rows, keywords.get("group")))
-    result = pf.evaluate(rows, asked, by=_request.columns(rows, by), **keywords)
-    _deliver(result, out, lambda frame: _show.values(frame, asked))
+        keywords["ref"] = parse.reference(ref, parse.groups(rows, keywords.get("group")))
+    result = pf.evaluate(rows, asked, by=parse.columns(rows, by), **keywords)
+    _deliver(result, out, lambda frame: show.values(frame, asked))
 
 
 @app.command()
@@ -155,12 +154,12 @@ def tally(
 ) -> None:
     """Count the rows of a lake into a small table, to be stored and added up later."""
     _check_destination(out)
-    counted = _request.tally(tally)
-    rows = _request.scan(lake)
+    counted = parse.tally(tally)
+    rows = parse.scan(lake)
     named = {"group": group, "pred": pred, "label": label, "score": score, "weight": weight}
-    keywords = _request.keywords(rows, named, role, option)
-    table = counted(rows, by=_request.columns(rows, by), **keywords)
-    _deliver(table.sort(_request.keys(table, counted)), out, _show.frame)
+    keywords = parse.keywords(rows, named, role, option)
+    table = counted(rows, by=parse.columns(rows, by), **keywords)
+    _deliver(table.sort(parse.keys(table, counted)), out, show.frame)
 
 
 @app.command()
@@ -174,13 +173,13 @@ def measure(
 ) -> None:
     """Read metrics off stored tables, adding them up."""
     _check_destination(out)
-    asked = _request.metrics(metrics)
-    parts = _request.scan_each(tables)
-    keywords = _request.options(option)
+    asked = parse.metrics(metrics)
+    parts = parse.scan_each(tables)
+    keywords = parse.options(option)
     if ref is not None:
-        keywords["ref"] = _request.reference(ref, _request.groups(parts[0], "group"))
-    result = pf.measure(parts, asked, by=_request.columns(parts[0], by), **keywords)
-    _deliver(result, out, lambda frame: _show.values(frame, asked))
+        keywords["ref"] = parse.reference(ref, parse.groups(parts[0], "group"))
+    result = pf.measure(parts, asked, by=parse.columns(parts[0], by), **keywords)
+    _deliver(result, out, lambda frame: show.values(frame, asked))
 
 
 @app.command("metrics")
@@ -196,9 +195,9 @@ def catalogue(
         if out is not None:
             msg = f"`--out` is for the whole catalogue: leave out {name!r}"
             raise ValueError(msg)
-        _show.console().print(_request.explanation(name), markup=False)
+        show.console().print(show.explanation(parse.member(name)), markup=False)
         return
-    _deliver(pf.catalog().lazy(), out, _show.catalogue)
+    _deliver(pf.catalog().lazy(), out, show.catalogue)
 
 
 @app.command()
@@ -209,7 +208,7 @@ def demo(
     ] = None,
 ) -> None:
     """Make a sample lake of loan decisions and look at its fairness."""
-    _demo.run(rows, directory)
+    run_demo(rows, directory)
 
 
 def _check_destination(out: Path | None) -> None:
@@ -231,15 +230,15 @@ def _check_destination(out: Path | None) -> None:
 
 
 def _deliver(
-    result: pl.LazyFrame, out: Path | None, show: Callable[[pl.DataFrame], RenderableType]
+    result: pl.LazyFrame, out: Path | None, render: Callable[[pl.DataFrame], RenderableType]
 ) -> None:
     """Collect with the streaming engine, then print, or write to `out`."""
     if out is not None and out.suffix == ".csv":
         _check_flat(result.collect_schema(), out)
-    with _show.working("reading"):
+    with show.working("reading"):
         frame = result.collect(engine="streaming")
     if out is None:
-        _show.put(frame, show)
+        show.put(frame, render)
         return
     # A reader of `out` sees the old file or the new one, never half of one.
     unfinished = out.with_name(f".{out.name}.{os.getpid()}.part")
@@ -277,6 +276,6 @@ def _one_line(error: Exception) -> str:
     """Say what is wrong in one line, in our own words where rows raised them."""
     said = str(error)
     if isinstance(error, typer.TyperException):
-        said = _request.unknown_flag(error.format_message())
+        said = flags.unknown_flag(error.format_message())
     lines = (fault_message(error) or said).strip().splitlines()
-    return _request.as_flags(lines[0]) if lines else type(error).__name__
+    return flags.as_flags(lines[0]) if lines else type(error).__name__

@@ -18,9 +18,7 @@ from rich.console import Console
 
 import polarsfair as pf
 from polarsfair import cli, fairness
-from polarsfair._cli import parse as _request
-from polarsfair._cli import sample as _sample
-from polarsfair._cli import show as _show
+from polarsfair._cli import flags, parse, sample, show
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -32,7 +30,7 @@ ROLES: dict[str, Any] = {"group": "sex", "pred": "approved", "label": "repaid"}
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small sample lake, a directory a day."""
     directory = tmp_path_factory.mktemp("lake")
-    assert len(list(_sample.write_lake(directory, 3000))) == _sample.FILES
+    assert len(list(sample.write_lake(directory, 3000))) == sample.FILES
     return directory
 
 
@@ -104,7 +102,7 @@ def test_many_metrics_by_slice_are_listed_one_below_the_other(run: Run, lake: Pa
     code, out, _ = run("evaluate", lake, "--metrics", asked, *COLUMNS, "--by", "country")
     assert code == 0
     assert all(f" {name} " in out for name in names)
-    assert len(out.splitlines()) == 4 + len(names) * len(_sample.COUNTRIES)
+    assert len(out.splitlines()) == 4 + len(names) * len(sample.COUNTRIES)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
@@ -172,7 +170,7 @@ def test_directories_hide_what_writers_hide(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         frame.write_parquet(tmp_path / name)
     (tmp_path / "_SUCCESS").touch()
-    assert _request.scan([str(tmp_path)]).collect().height == 2
+    assert parse.scan([str(tmp_path)]).collect().height == 2
 
 
 def test_columns_that_came_later_do_no_harm(
@@ -278,7 +276,7 @@ def test_options_reach_the_metrics(values: Callable[..., pl.DataFrame], lake: Pa
 
 
 def test_options_that_are_no_literal_are_text() -> None:
-    assert _request.options(["reduce=max", "k=[5, 10]", "base=2", "name='a b'"]) == {
+    assert parse.options(["reduce=max", "k=[5, 10]", "base=2", "name='a b'"]) == {
         "reduce": "max",
         "k": [5, 10],
         "base": 2,
@@ -322,7 +320,7 @@ def test_tables_with_and_without_weights_add_up(
     values("tally", first, *COLUMNS, "--weight", "weight").write_parquet(tmp_path / "a.parquet")
     values("tally", *others, *COLUMNS).write_parquet(tmp_path / "b.parquet")
     got = values("measure", tmp_path / "[ab].parquet", "--metrics", "selection_rate")
-    weight = pl.when(pl.col("day") == _sample.DAYS[0]).then("weight").otherwise(1.0)
+    weight = pl.when(pl.col("day") == sample.DAYS[0]).then("weight").otherwise(1.0)
     expected = fairness.selection_rate(rows(lake), pred="approved", weight=weight)
     assert got["selection_rate"].to_list() == [pytest.approx(expected)]
 
@@ -339,7 +337,7 @@ def test_tally_prints_a_sorted_table(run: Run, lake: Path) -> None:
 
 def test_tally_of_another_kind(values: Callable[..., pl.DataFrame], lake: Path) -> None:
     got = values("tally", lake, "--tally", "fairness.classes", "--group", "sex", "--pred", "age")
-    assert set(got["pred"]) == set(_sample.AGES)
+    assert set(got["pred"]) == set(sample.AGES)
 
 
 def test_metrics_lists_the_catalogue(run: Run, tmp_path: Path) -> None:
@@ -355,8 +353,8 @@ def test_the_catalogue_fits_a_terminal(
     monkeypatch: pytest.MonkeyPatch, width: int, details: bool
 ) -> None:
     screen = Console(force_terminal=True, width=width, record=True, file=io.StringIO())
-    monkeypatch.setattr(_show, "console", lambda: screen)
-    _show.put(pf.catalog().head(20), _show.catalogue)
+    monkeypatch.setattr(show, "console", lambda: screen)
+    show.put(pf.catalog().head(20), show.catalogue)
     text = screen.export_text()
     assert "fairness.abroca_error" in text
     assert "…" not in text
@@ -420,7 +418,7 @@ def test_demo_shows_the_disparity(run: Run, tmp_path: Path) -> None:
     directory = tmp_path / "lake"
     code, out, err = run("demo", "--rows", 20_000, "--dir", directory)
     assert (code, err) == (0, "")
-    assert len(list(directory.glob("day=*/part-*.parquet"))) == _sample.FILES
+    assert len(list(directory.glob("day=*/part-*.parquet"))) == sample.FILES
     for metric, verdict in [("stat_parity", "outside"), ("accuracy_difference", "within")]:
         assert verdict in next(line for line in out.splitlines() if f" {metric} " in line)
     assert f"evaluate {directory}" in out
@@ -428,14 +426,14 @@ def test_demo_shows_the_disparity(run: Run, tmp_path: Path) -> None:
 
 def test_sample_lake_is_the_same_every_time(lake: Path, tmp_path: Path) -> None:
     for seed, same in [(0, True), (1, False)]:
-        list(_sample.write_lake(tmp_path / str(seed), 3000, seed=seed))
+        list(sample.write_lake(tmp_path / str(seed), 3000, seed=seed))
         assert rows(tmp_path / str(seed)).equals(rows(lake)) == same
 
 
 def test_sample_lake_has_its_disparity_in_the_score_alone() -> None:
-    frame = _sample.loans(50_000, day=3, seed=[7])
+    frame = sample.loans(50_000, day=3, seed=[7])
     gap = {"group": "sex", "ref": "M"}
-    corrected = frame.filter(pl.col("country") == _sample.CORRECTED)
+    corrected = frame.filter(pl.col("country") == sample.CORRECTED)
     assert abs(fairness.difference(fairness.base_rate)(frame, label="repaid", **gap)) < 0.02
     assert fairness.stat_parity(frame, pred="approved", **gap) < -0.1
     assert abs(fairness.stat_parity(corrected, pred="approved", **gap)) < 0.05
@@ -545,7 +543,7 @@ def test_bad_requests_end_with_2_and_one_line(
 
 
 @pytest.mark.parametrize(
-    ("python", "flags"),
+    ("python", "typed"),
     [
         ('`rank="<column>"` or `score="<column>"`', "`--role rank=COLUMN` or `--score COLUMN`"),
         ("`relevance='liked'`", "`--role relevance=liked`"),
@@ -565,8 +563,8 @@ def test_bad_requests_end_with_2_and_one_line(
         ),
     ],
 )
-def test_python_of_messages_becomes_flags(python: str, flags: str) -> None:
-    assert _request.as_flags(f"add {python}, please") == f"add {flags}, please"
+def test_python_of_messages_becomes_flags(python: str, typed: str) -> None:
+    assert flags.as_flags(f"add {python}, please") == f"add {typed}, please"
 
 
 def test_out_names_a_file(run: Run, lake: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import polarsfair as pf
 from polarsfair import cli
-from polarsfair._cli import sample as _sample
+from polarsfair._cli import sample
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_python_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    list(_sample.write_lake(tmp_path / "sample", 2000))
+    list(sample.write_lake(tmp_path / "sample", 2000))
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict[str, Any] = {}
     exec("\n".join(blocks), names)
@@ -46,7 +46,7 @@ def test_shell_lines_of_the_lake_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         words = [word.strip('"') for word in re.findall(r'".*?"|\S+', command)]
         with pytest.raises(SystemExit, match="0"):
             cli.main(words[1:])
-    assert pl.read_parquet("values.parquet").height == len(_sample.DAYS)
+    assert pl.read_parquet("values.parquet").height == len(sample.DAYS)
 
 
 def test_ci_runs_the_checks_that_the_readme_names() -> None:

@@ -13,9 +13,7 @@ import polars as pl
 
 import polarsfair as pf
 from polarsfair import fairness
-from polarsfair._cli import parse as _request
-from polarsfair._cli import sample as _sample
-from polarsfair._cli import show as _show
+from polarsfair._cli import parse, sample, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,24 +43,24 @@ WITHOUT_BLOCKS = "#"
 """What bars are made of where the output has letters alone."""
 
 
-def run(rows: int, directory: Path | None) -> None:
+def run_demo(rows: int, directory: Path | None) -> None:
     """Write the lake, count it and print what a person would want to see first."""
     where = _prepared(directory)
-    with _show.working(f"writing {rows:,} loan decisions"):
-        files = list(_sample.write_lake(where, rows))
-    lake = _request.scan([str(where)])
+    with show.working(f"writing {rows:,} loan decisions"):
+        files = list(sample.write_lake(where, rows))
+    lake = parse.scan([str(where)])
     queries: list[pl.LazyFrame] = [
         pf.by_group(lake, RATES, ref=REFERENCE, **ROLES),
         pf.evaluate(lake, NAMED, ref=REFERENCE, **ROLES),
         pf.evaluate(lake, SLICED, ref=REFERENCE, by="country", **ROLES),
     ]
-    with _show.working("counting"):
+    with show.working("counting"):
         rates, named, sliced = pl.collect_all(queries, engine="streaming")
-    screen = _show.console()
+    screen = show.console()
     screen.print(f"{rows:,} made-up loan decisions in {len(files)} files under {where}\n")
     screen.print(_rates(rates), "")
-    screen.print(_show.values(named, NAMED, f"Women against men (reference {REFERENCE})"), "")
-    screen.print(_show.values(sliced, SLICED, "The same by country"))
+    screen.print(show.values(named, NAMED, f"Women against men (reference {REFERENCE})"), "")
+    screen.print(show.values(sliced, SLICED, "The same by country"))
     screen.print(_next_steps(where), markup=False, soft_wrap=True)
 
 
@@ -76,7 +74,7 @@ def _prepared(directory: Path | None) -> Path:
 
 
 def _rates(rates: pl.DataFrame) -> Table:
-    shown = _show.table("Women repay as often as men, but the score marks them down")
+    shown = show.table("Women repay as often as men, but the score marks them down")
     for name in ("rate", "sex"):
         shown.add_column(name)
     for name in ("rows", "value"):
@@ -84,16 +82,16 @@ def _rates(rates: pl.DataFrame) -> Table:
     shown.add_column("")
     shown.add_column(f"to {REFERENCE}", justify="right")
     ordered = rates.sort("group", nulls_last=True)
-    block = WITHOUT_BLOCKS if _show.console().options.ascii_only else "█"
+    block = WITHOUT_BLOCKS if show.console().options.ascii_only else "█"
     for metric in RATES:
         for i, line in enumerate(ordered.filter(metric=metric.name).rows(named=True)):
             shown.add_row(
                 metric.name if i == 0 else "",
                 line["group"] or "unknown",
-                _show.cell(line["n"]),
-                _show.cell(line["value"]),
+                show.cell(line["n"]),
+                show.cell(line["value"]),
                 block * round(BAR * (line["value"] or 0)),
-                _show.optional(None if line["group"] == REFERENCE else line["difference"]),
+                show.optional(None if line["group"] == REFERENCE else line["difference"]),
             )
         shown.add_section()
     return shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,14 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+import polarsfair as pf
+from polarsfair._cli.parse import full_name
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
     from rich.console import RenderableType
-
-    import polarsfair as pf
 
 WIDEST = 6
 """Metrics that stand side by side; more of them are listed one below the other."""
@@ -184,3 +186,15 @@ def catalogue(rows: pl.DataFrame) -> Table:
 def _band(line: Mapping[str, Any]) -> str:
     low, high = line["fair_low"], line["fair_high"]
     return "" if low is None else f"{low:g} to {high:g}"
+
+
+def explanation(member: object) -> str:
+    """Return the docstring of a member of a family, and before it the needs of a metric."""
+    doc = inspect.getdoc(member) or ""
+    if not isinstance(member, pf.Metric):
+        return doc
+    more = [role for role in member.tally.roles if role not in member.roles]
+    listed = {"roles": member.roles, "also": more, "options": member.option_names}
+    facts = [f"{what} {', '.join(names)}" for what, names in listed.items() if names]
+    head = f"{full_name(member)}: {'; '.join([*facts, f'table {member.tally.name}'])}"
+    return f"{head}\n\n{doc}"
