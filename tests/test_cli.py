@@ -514,6 +514,15 @@ BAD = [
         "`--option bins=None`",
         id="what an option should be",
     ),
+    pytest.param(
+        [*EVALUATE, "silhouette", "--role", "cluster=sex", "--role", "features=score / 0"],
+        '`--role "features=CASE WHEN ABS(score) < 1e308 THEN score END"`',
+        id="infinite feature",
+    ),
+    pytest.param(
+        [*STAT_PARITY, "--pred", "approved,repaid"], "got 2: approved,repaid", id="two columns"
+    ),
+    pytest.param([*STAT_PARITY, "--by", "day,day"], "with `AS name`", id="slices of one name"),
     pytest.param(["metrics", "f1", "--out", "{empty}/f1.json"], "leave out 'f1'", id="out of one"),
     pytest.param(["tally", "{lake}", "--tally", "lists"], "'ranking.lists'?", id="family of tally"),
     pytest.param(["tally", "{lake}", "--tally", "decisions"], "fairness.decisions", id="tally"),
@@ -556,6 +565,31 @@ def test_bad_requests_end_with_2_and_one_line(
         ("`k=[5, 10]`", '`--option "k=[5, 10]"`'),
         ('`metric="sqeuclidean"`', "`--option metric=sqeuclidean`"),
         ('`key="id"`', '`key="id"`'),
+        ("`group=`", "`--group COLUMN`"),
+        ("`alpha=`", "`--option alpha=VALUE`"),
+        ("`value=...`", "`--role value=COLUMN`"),
+        ("`ref='New York'`", '`--ref "New York"`'),
+        ("`ref={'sex': 'M', 'age': 30}`", "`--ref sex=M,age=30`"),
+        ('`pred=pl.col("my col") > 0.5`', "`--pred '\"my col\" > 0.5'`"),
+        ('`pred=pl.col("user") == 1`', "`--pred '\"user\" = 1'`"),
+        ('`target={"a": 0.5, ...}`', "`--option 'target={\"a\": 0.5, ...}'`"),
+        ('`rank=col("r").cast(pl.Int64)`', '`--role "rank=CAST(r AS BIGINT)"`'),
+        ("`weight=(...).fill_null(0)`", '`--weight "COALESCE(..., 0)"`'),
+        (
+            '`cluster="<column>", other="<column>"`',
+            "`--role cluster=COLUMN` and `--role other=COLUMN`",
+        ),
+        *[
+            (python, '`--role "features=CASE WHEN ABS(x) < 1e308 THEN x END"`')
+            for python in (
+                '`pl.col("x").fill_nan(None)`',
+                '`features=pl.col("x").fill_nan(None)`',
+                '`features=[pl.col("x").fill_nan(None), ...]`',
+            )
+        ],
+        ("`actual.with_columns(pl.col(...).cast(pl.Int64))`", "`CAST(... AS BIGINT)`"),
+        ('`items.unique("item")`', "`DISTINCT ON (item)`"),
+        ("`fairness.decisions`", "`fairness.decisions`"),
         ("`--out values.csv`", "`--out values.csv`"),
         (
             "`ranking.lists(frame, actual=...)`",
@@ -582,7 +616,7 @@ def test_files_of_two_kinds_are_said_without_python(run: Run, tmp_path: Path) ->
         )
     code, _, err = run("evaluate", tmp_path, "--metrics", "base_rate", "--label", "y")
     assert code == 2
-    assert err.endswith(": the files of a lake have one type a column\n")
+    assert err.endswith(": a column must have the same dtype in all files of a lake\n")
 
 
 def test_a_process_of_its_own(lake: Path) -> None:

@@ -1,8 +1,16 @@
-"""Messages of the library in the words of the command line: flags instead of Python."""
+"""Messages of the library in the words of the command line: flags and SQL instead of Python.
+
+Messages show in backticks what to type in Python. Only that code is rewritten, whatever the prose
+around it says.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
+
+import polars as pl
+from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair._typing import FRAME_ROLES, ROLES
@@ -10,72 +18,125 @@ from polarsfair._typing import FRAME_ROLES, ROLES
 OWN_FLAGS = frozenset(
     "group pred label score weight by ref role option metrics tally out dir rows".split()
 )
-"""What has a flag of its own; other roles are given by `--role`, options by `--option`."""
+"""What has a flag of its own; other roles are passed by `--role`, options by `--option`."""
 
-FLAGS = (
-    (r"(<frame>|=\.\.\.), (?=\w+=)", r"\1` and `"),
-    (r'pl\.col\("([^"]+)"\)', r"\1"),
-    (r", hint: pass cast_options=.*", ": the files of a lake have one type a column"),
-    (r'`(\w+)="<column>"`', r"`--\1 COLUMN`"),
-    (r"`(\w+)=<frame>`", r"`--\1 LAKE`"),
-    (r"`(\w+)='([^'`]*)'`", r"`--\1 \2`"),
-    (r'`(\w+)=([^`]+) == "([^"`]*)"`', r"""`--\1 "\2 = '\3'"`"""),
-    (r"`(\w+)=([^`]+) == (\d+)`", r'`--\1 "\2 = \3"`'),
-    (r"`(\w+)=([^`]+) > ([\d.]+)`", r'`--\1 "\2 > \3"`'),
-    (r"`(\w+)=([^`]+)\.is_not_null\(\)`", r'`--\1 "\2 IS NOT NULL"`'),
-    (r"`(\w+)=([^`]+)\.fill_null\(0\)`", r'`--\1 "COALESCE(\2, 0)"`'),
-    (r"`(\w+)=([^`]+)\.cast\(pl\.Float64\)`", r'`--\1 "CAST(\2 AS DOUBLE)"`'),
-    (r"`(\w+)=([^`]+)\.cast\(pl\.Int64\)`", r'`--\1 "CAST(\2 AS BIGINT)"`'),
-    (r"`(\w+)=([^`]+)\.cast\(pl\.String\)`", r'`--\1 "CAST(\2 AS VARCHAR)"`'),
-    (r'`(\w+)=([^`]+)\.alias\("([^"]+)"\)`', r'`--\1 "\2 AS \3"`'),
+SQL = (
+    (r'"(\w+)"', r"\1"),
+    (r"\(\.\.\.\)(.*)", r"...\1"),
+    (r'(.+) == "([^"]*)"', r"\1 = '\2'"),
+    (r"(.+) == (\d+)", r"\1 = \2"),
+    (r"(.+)\.is_not_null\(\)", r"\1 IS NOT NULL"),
+    (r"(.+)\.fill_null\(0\)", r"COALESCE(\1, 0)"),
+    (r"(.+)\.fill_nan\(None\)", r"CASE WHEN ABS(\1) < 1e308 THEN \1 END"),
+    (r"(.+)\.cast\(pl\.Float64\)", r"CAST(\1 AS DOUBLE)"),
+    (r"(.+)\.cast\(pl\.Int64\)", r"CAST(\1 AS BIGINT)"),
+    (r"(.+)\.cast\(pl\.String\)", r"CAST(\1 AS VARCHAR)"),
+    (r'(.+)\.alias\("([^"]+)"\)', r"\1 AS \2"),
 )
-"""How messages write keywords in Python, and the flags that say the same."""
+"""Expressions as messages write them in Python, and the SQL with the same meaning."""
+
+BARE = (
+    (r"\w+\.with_columns\((?:\w+=)?(.+)\)", r"\1"),
+    (r"(pl\.col\(.+\)\.fill_nan\(None\))", r"features=\1"),
+    (r'\.alias\("\.\.\."\)', "AS name"),
+    (r'\w+\.unique\("([^"]+)"\)', r"DISTINCT ON (\1)"),
+)
+"""Python that is not a keyword of a call, and what to use instead."""
+
+PLACEHOLDERS = ("", "...", "[...]", '"<column>"', "<frame>")
+"""How messages write a value that the caller has to fill in."""
 
 
 def as_flags(message: str) -> str:
-    """Rewrite the Python that a message tells the caller to type as command-line flags."""
-    message = re.sub(r"`(\w+\.\w+)\(frame, ([^)`]*)\)`", _as_command, message)
-    for python, flag in FLAGS:
-        message = re.sub(python, flag, message)
-    message = re.sub(r"`--(\w+) ([^`]+)`", lambda found: f"`{_flag(found[1], found[2])}`", message)
-    return re.sub(r"`(\w+)=([^`]+)`", _as_option, message)
+    """Rewrite the Python that a message shows in backticks as flags of the command line."""
+    same_dtype = ": a column must have the same dtype in all files of a lake"
+    message = re.sub(r", hint: pass cast_options=.*", same_dtype, message)
+    return re.sub(r"`([^`]+)`", lambda code: f"`{_typed(code[1])}`", message)
 
 
-def _as_command(call: re.Match[str]) -> str:
-    """Write the call of a tally as the command that makes its table."""
-    names = re.findall(r"(\w+)=", call[2])
-    flags = " ".join(_flag(name, "LAKE" if name in FRAME_ROLES else "COLUMN") for name in names)
-    return f"`polarsfair tally LAKE --tally {call[1]} {flags} --out FILE`"
+def _typed(code: str) -> str:
+    """Return what to type instead of Python code; names and what is typed already stay."""
+    if call := re.fullmatch(r"(\w+\.\w+)\(frame, ([^)]*)\)", code):
+        return _command(call[1], re.findall(r"(\w+)=", call[2]))
+    for python, instead in BARE:
+        code = re.sub(f"^{python}$", instead, code)
+    keywords = [re.fullmatch(r"(\w+)=(?!=)(.*)", part) for part in re.split(r", (?=\w+=)", code)]
+    found = [_flag(one[1], _value(*one.groups())) for one in keywords if one and _is_flag(one[1])]
+    return "` and `".join(found) if len(found) == len(keywords) else _sql(code)
 
 
-def _as_option(keyword: re.Match[str]) -> str:
-    """Write `k=[5, 10]` with its flag, and leave alone what only Python has."""
-    name, text = keyword[1], keyword[2].replace('"', "")
-    if name in ROLES and text != "[...]":
-        # A list of columns is written with commas, one of numbers as in Python.
-        text = text.strip("[]").replace(", ", ",")
-    return f"`{_flag(name, text)}`" if name in (*ROLES, *_options()) else keyword[0]
+def _command(tally: str, roles: list[str]) -> str:
+    """Return the command that makes the table of a tally."""
+    typed = " ".join(_flag(role, _placeholder(role)) for role in roles)
+    return f"polarsfair tally LAKE --tally {tally} {typed} --out FILE"
 
 
-def _flag(name: str, text: str) -> str:
-    if name in OWN_FLAGS or name not in (*ROLES, *_options()):
-        return f"--{name} {text}"
-    words = f"{name}={text.strip(chr(34))}"
-    quoted = words if re.fullmatch(r"[\w.,=-]+", words) else f'"{words}"'
-    return f"{'--role' if name in ROLES else '--option'} {quoted}"
+def _is_flag(name: str) -> bool:
+    return name in OWN_FLAGS or name in ROLES or name in _options()
 
 
 def _options() -> set[str]:
     return {name for metric in pf.metrics() for name in metric.option_names}
 
 
+def _placeholder(name: str) -> str:
+    return "LAKE" if name in FRAME_ROLES else "COLUMN" if name in {*ROLES, "by"} else "VALUE"
+
+
+def _value(name: str, python: str) -> str:
+    """Return the value of a keyword as the command line reads it."""
+    if python in PLACEHOLDERS and (name in ROLES or python != "[...]"):
+        return _placeholder(name)
+    if text := re.fullmatch(r"'([^']*)'|\"([^\"]*)\"", python):
+        return text[1] or text[2] or ""
+    if name == "ref" and python.startswith("{"):
+        parts = re.findall(r"'([^']+)': ('[^']*'|[^,}]+)", python)
+        return ",".join(f"{part}={group.strip(chr(39))}" for part, group in parts)
+    if name not in ROLES and name != "by":
+        return python
+    # A list of columns is written with commas.
+    parts = re.split(r", (?![^(]*\))", re.sub(r"^\[(.*)\]$", r"\1", python))
+    return ",".join(_sql(part) for part in parts if part != "..." or len(parts) == 1)
+
+
+def _sql(python: str) -> str:
+    """Return the SQL of an expression of the kinds that messages show."""
+    python = re.sub(r'(?:pl\.)?col\("([^"]+)"\)', lambda column: _identifier(column[1]), python)
+    python = python.replace("pl.col(...)", "...")
+    for pattern, sql in SQL:
+        python = re.sub(f"^{pattern}$", sql, python)
+    return python
+
+
+def _identifier(name: str) -> str:
+    """Return a column's name in SQL, in double quotes if it needs them."""
+    try:
+        plain = pl.sql_expr(name).meta.eq(pl.col(name))
+    except PolarsError:
+        plain = name == "..."
+    return name if plain else f'"{name}"'
+
+
+def _flag(name: str, value: str) -> str:
+    """Return the flag that passes a role or an option, quoted for a shell if it has to be."""
+    if name in OWN_FLAGS:
+        return f"--{name} {_quoted(value)}"
+    return f"{'--role' if name in ROLES else '--option'} {_quoted(f'{name}={value}')}"
+
+
+def _quoted(words: str) -> str:
+    if re.fullmatch(r"[\w.,=-]+", words):
+        return words
+    return shlex.quote(words) if set(words) & set('"$\\') else f'"{words}"'
+
+
 def unknown_flag(message: str) -> str:
-    """Say how a role or an option is given that was written as a flag of its own."""
+    """Return how to pass a role or an option that was typed as a flag of its own."""
     found = re.fullmatch(r"No such option: --([\w-]+)(.*)", message)
     name = found[1].replace("-", "_") if found else ""
-    # Another flag that looks like it, as `--metrics` does like `--metric`, is the better guess.
+    # A flag with a similar name, such as `--metrics` for `--metric`, is the better hint.
     guessed = bool(found and found[2])
     if name in OWN_FLAGS or name not in (ROLES if guessed else {*ROLES, *_options()}):
         return message
-    what = "LAKE" if name in FRAME_ROLES else "COLUMN" if name in ROLES else "VALUE"
-    return f"`--{name.replace('_', '-')}` is no flag: write `{_flag(name, what)}`"
+    typed = f"`--{name.replace('_', '-')}`"
+    return f"{typed} is not an option: write `{_flag(name, _placeholder(name))}`"

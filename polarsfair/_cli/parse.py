@@ -19,7 +19,7 @@ from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair._engine.catalog import FAMILIES
-from polarsfair._typing import FRAME_ROLES
+from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +30,9 @@ COMBINATORS = {
     "group_min": pf.group_min,
     "group_max": pf.group_max,
 }
+SEVERAL = ("group", "features")
+"""Roles of several columns; every other role is one column."""
+
 SHORTEST = 4
 """Letters of a word that is looked for in the docstrings."""
 
@@ -185,10 +188,19 @@ def roles(rows: pl.LazyFrame, texts: Mapping[str, str | list[str] | None]) -> di
     """Read roles as columns or SQL expressions over `rows`, or as lakes of their own."""
     given = {name: [text] if isinstance(text, str) else text for name, text in texts.items()}
     return {
-        name: scan(text) if name in FRAME_ROLES else one_or_many(columns(rows, text))
+        name: scan(text) if name in FRAME_ROLES else role(rows, name, text)
         for name, text in given.items()
         if text
     }
+
+
+def role(rows: pl.LazyFrame, name: str, texts: list[str]) -> str | pl.Expr | list[str | pl.Expr]:
+    """Read a role; a single column is not a list, because a list of groups is an intersection."""
+    found = columns(rows, texts)
+    if len(found) > 1 and name in ROLES and name not in SEVERAL:
+        msg = f"`{name}` takes one column or SQL expression, got {len(found)}: {', '.join(texts)}"
+        raise ValueError(msg)
+    return found[0] if len(found) == 1 else found
 
 
 def more_roles(texts: list[str] | None) -> dict[str, list[str]]:
@@ -197,11 +209,6 @@ def more_roles(texts: list[str] | None) -> dict[str, list[str]]:
     for name, text in pairs(texts, "--role"):
         given.setdefault(name, []).append(text)
     return given
-
-
-def one_or_many(columns: list[str | pl.Expr]) -> str | pl.Expr | list[str | pl.Expr]:
-    """Take a single column out of its list: a list of groups would be an intersection."""
-    return columns[0] if len(columns) == 1 else columns
 
 
 def columns(rows: pl.LazyFrame, texts: list[str] | None) -> list[str | pl.Expr]:
