@@ -1,7 +1,7 @@
-"""The command line: lakes in, tables out.
+"""The command line, a thin layer over the Python functions.
 
-A thin layer over the Python functions. `polarsfair._cli.parse` makes objects of what is typed,
-`polarsfair._cli.show` makes tables of what comes out.
+`polarsfair._cli.parse` turns what was typed into objects, `polarsfair._cli.show` turns results into
+tables, and `polarsfair._cli.flags` turns the Python code in error messages into flags.
 """
 
 import io
@@ -35,40 +35,41 @@ Lake: TypeAlias = Annotated[
     ),
 ]
 Tables: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="TABLE", help="Tables that `polarsfair tally` stored.")
+    list[str], typer.Argument(metavar="TABLE", help="Tables that `polarsfair tally` has written.")
 ]
 Metrics: TypeAlias = Annotated[
     list[str],
     typer.Option(
-        help="Metrics, repeated or with commas: stat_parity, fairness.precision, ratio(accuracy)."
+        help="Metrics, separated by commas or repeated: stat_parity,ratio(accuracy),ranking.f1."
     ),
 ]
 Column: TypeAlias = Annotated[str | None, typer.Option(help="A column or a Polars SQL expression.")]
 Group: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(help="The group column; several (repeated, or with commas) are an intersection."),
+    typer.Option(help="The group column; several, separated by commas, form an intersection."),
 ]
 Pred: TypeAlias = Annotated[
-    str | None, typer.Option(help='The decision: a column or an SQL expression, "score > 0.5".')
+    str | None,
+    typer.Option(help='The decision: a column or an SQL expression such as "score > 0.5".'),
 ]
 Roles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--role",
-        help="Any other role: NAME=COLUMN, NAME=SQL, and actual=LAKE, items=LAKE for frames.",
+        help="Any other role: NAME=COLUMN or NAME=SQL; for frames actual=LAKE, items=LAKE.",
     ),
 ]
 By: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help='Slices, repeated or with commas; expressions as "CAST(time AS DATE) AS day".'
+        help='Slices, separated by commas or repeated; SQL as "CAST(time AS DATE) AS day".'
     ),
 ]
 Ref: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="The reference group: M; sex=M,race=white for an intersection; overall; rest"
-        " (a group that is really called so: sex=rest)."
+        " (a group whose name is literally that: sex=rest)."
     ),
 ]
 Options: TypeAlias = Annotated[
@@ -76,7 +77,8 @@ Options: TypeAlias = Annotated[
     typer.Option("--option", help="An option of the metrics: k=10, alpha=1, reduce=max."),
 ]
 Out: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Write to FILE.parquet, .csv or .json instead.", metavar="FILE")
+    Path | None,
+    typer.Option(help="Write the result to FILE.parquet, .csv or .json.", metavar="FILE"),
 ]
 
 EXAMPLES = (
@@ -126,21 +128,24 @@ def evaluate(
 ) -> None:
     """Evaluate metrics over the rows of a lake, in one scan."""
     _check_destination(out)
-    asked = parse.metrics(metrics)
+    requested = parse.metrics(metrics)
     rows = parse.scan(lake)
     named = {"group": group, "pred": pred, "label": label, "score": score, "weight": weight}
     keywords = parse.keywords(rows, named, role, option)
     if ref is not None:
         keywords["ref"] = parse.reference(ref, parse.groups(rows, keywords.get("group")))
-    result = pf.evaluate(rows, asked, by=parse.columns(rows, by), **keywords)
-    _deliver(result, out, lambda frame: show.values(frame, asked))
+    result = pf.evaluate(rows, requested, by=parse.columns(rows, by), **keywords)
+    _deliver(result, out, lambda frame: show.values(frame, requested))
 
 
 @app.command()
 def tally(
     lake: Lake,
     tally: Annotated[
-        str, typer.Option(help="Which table: `polarsfair metrics NAME` says what a metric reads.")
+        str,
+        typer.Option(
+            help="The kind of table; `polarsfair metrics NAME` shows which one a metric reads."
+        ),
     ] = "fairness.decisions",
     group: Group = None,
     pred: Pred = None,
@@ -152,7 +157,7 @@ def tally(
     option: Options = None,
     out: Out = None,
 ) -> None:
-    """Count the rows of a lake into a small table, to be stored and added up later."""
+    """Count the rows of a lake into a small table that can be stored and merged."""
     _check_destination(out)
     counted = parse.tally(tally)
     rows = parse.scan(lake)
@@ -171,29 +176,29 @@ def measure(
     option: Options = None,
     out: Out = None,
 ) -> None:
-    """Read metrics off stored tables, adding them up."""
+    """Compute metrics from stored tables, merging them first."""
     _check_destination(out)
-    asked = parse.metrics(metrics)
+    requested = parse.metrics(metrics)
     parts = parse.scan_each(tables)
     keywords = parse.options(option)
     if ref is not None:
         keywords["ref"] = parse.reference(ref, parse.groups(parts[0], "group"))
-    result = pf.measure(parts, asked, by=parse.columns(parts[0], by), **keywords)
-    _deliver(result, out, lambda frame: show.values(frame, asked))
+    result = pf.measure(parts, requested, by=parse.columns(parts[0], by), **keywords)
+    _deliver(result, out, lambda frame: show.values(frame, requested))
 
 
 @app.command("metrics")
 def catalogue(
     name: Annotated[
-        str | None, typer.Argument(help="Explain this one, or a function: ndcg, fairness.roc.")
+        str | None, typer.Argument(help="A metric or a function to explain: ndcg, fairness.roc.")
     ] = None,
     out: Out = None,
 ) -> None:
-    """List every metric, or explain one."""
+    """List all metrics, or explain one."""
     _check_destination(out)
     if name is not None:
         if out is not None:
-            msg = f"`--out` is for the whole catalogue: leave out {name!r}"
+            msg = f"`--out` writes the whole catalogue: leave out {name!r}"
             raise ValueError(msg)
         show.console().print(show.explanation(parse.member(name)), markup=False)
         return
@@ -202,24 +207,27 @@ def catalogue(
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(min=1000, help="Rows of the sample lake.")] = 1_000_000,
+    rows: Annotated[
+        int, typer.Option(min=1000, help="Number of rows of the sample lake.")
+    ] = 1_000_000,
     directory: Annotated[
-        Path | None, typer.Option("--dir", help="Where to write it: a new or empty directory.")
+        Path | None,
+        typer.Option("--dir", help="Where to write the lake: a new or empty directory."),
     ] = None,
 ) -> None:
-    """Make a sample lake of loan decisions and look at its fairness."""
+    """Write a sample lake of loan decisions and show how fair they are."""
     run_demo(rows, directory)
 
 
 def _check_destination(out: Path | None) -> None:
-    """Refuse what could not be written before any work is done."""
+    """Raise before any work is done if `out` cannot be written."""
     if out is None:
         return
     if out.suffix not in WRITERS:
-        msg = f"`--out {out}`: the suffix says the format, {', '.join(WRITERS)}"
+        msg = f"`--out {out}`: the file extension sets the format; use one of {', '.join(WRITERS)}"
         raise ValueError(msg)
     if not out.parent.is_dir():
-        msg = f"`--out {out}`: there is no directory {str(out.parent)!r}"
+        msg = f"`--out {out}`: the directory {str(out.parent)!r} does not exist"
         raise FileNotFoundError(msg)
     if not os.access(out.parent, os.W_OK):
         msg = f"`--out {out}`: no permission to write in {str(out.parent)!r}"
@@ -232,7 +240,7 @@ def _check_destination(out: Path | None) -> None:
 def _deliver(
     result: pl.LazyFrame, out: Path | None, render: Callable[[pl.DataFrame], RenderableType]
 ) -> None:
-    """Collect with the streaming engine, then print, or write to `out`."""
+    """Collect on the streaming engine, then print the result or write it to `out`."""
     if out is not None and out.suffix == ".csv":
         _check_flat(result.collect_schema(), out)
     with show.working("reading"):
@@ -240,7 +248,7 @@ def _deliver(
     if out is None:
         show.put(frame, render)
         return
-    # A reader of `out` sees the old file or the new one, never half of one.
+    # Whoever reads `out` sees the old file or the new one, never an incomplete one.
     unfinished = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         WRITERS[out.suffix](frame, unfinished)
@@ -255,14 +263,17 @@ def _deliver(
 def _check_flat(schema: pl.Schema, out: Path) -> None:
     nested = [name for name, dtype in schema.items() if dtype.is_nested()]
     if nested:
-        msg = f"CSV cannot hold the nested column {nested[0]!r}: write {out.stem}.parquet or .json"
+        msg = (
+            f"CSV cannot store the nested column {nested[0]!r}: write {out.stem}.parquet or"
+            f" {out.stem}.json"
+        )
         raise ValueError(msg)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; a bad request ends with exit code 2 and one line."""
+    """Run the command line. Invalid input exits with code 2 and a one-line message."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A group's name may hold letters that a pipe or an old terminal has no code for.
+        # A pipe or an old terminal may not be able to encode every letter of a group's name.
         sys.stdout.reconfigure(errors="replace")
     try:
         code = app(arguments, standalone_mode=False)
@@ -273,9 +284,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _one_line(error: Exception) -> str:
-    """Say what is wrong in one line, in our own words where rows raised them."""
-    said = str(error)
+    """Return the message of an error in one line, with flags instead of Python."""
+    message = str(error)
     if isinstance(error, typer.TyperException):
-        said = flags.unknown_flag(error.format_message())
-    lines = (fault_message(error) or said).strip().splitlines()
+        message = flags.unknown_flag(error.format_message())
+    lines = (fault_message(error) or message).strip().splitlines()
     return flags.as_flags(lines[0]) if lines else type(error).__name__

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine import catalog as _catalog
+from polarsfair._engine import catalog
 from polarsfair._engine.by_group import by_group
 from polarsfair._engine.evaluate import evaluate, measure
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polarsfair._engine.metric import Metric
 
 
-_VERBS: dict[str, Callable[..., Any]] = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "measure": measure,
     "by_group": by_group,
@@ -34,7 +34,7 @@ _VERBS: dict[str, Callable[..., Any]] = {
 
 
 def _method(function: Callable[..., Any], frame: pl.DataFrame | pl.LazyFrame) -> Any:
-    """Fix the frame as first argument; the docstring and signature stay those of the metric."""
+    """Bind the frame as first argument. The docstring and signature stay those of the function."""
 
     def method(*args: Any, **keywords: Any) -> Any:
         return function(frame, *args, **keywords)
@@ -52,19 +52,19 @@ def _method(function: Callable[..., Any], frame: pl.DataFrame | pl.LazyFrame) ->
 class FairNamespace:
     """Every metric as a method of the frame: ``df.fair.stat_parity(...)``.
 
-    A name that two families share is reached by its family, ``df.fair.ranking.precision(...)``.
+    If two families have a metric of that name, add the family: ``df.fair.ranking.precision(...)``.
     """
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame, family: str | None = None) -> None:
         self._frame = frame
-        self._families = _catalog.FAMILIES if family is None else (family,)
+        self._families = catalog.FAMILIES if family is None else (family,)
 
     def __getattr__(self, name: str) -> Any:
-        """Find a metric, a family, or one of the verbs, with the frame as first argument."""
-        if name in _catalog.FAMILIES:
+        """Return a metric, a family or a function such as `evaluate`, bound to the frame."""
+        if name in catalog.FAMILIES:
             return FairNamespace(self._frame, name)
-        if name in _VERBS:
-            return _method(_VERBS[name], self._frame)
+        if name in _FUNCTIONS:
+            return _method(_FUNCTIONS[name], self._frame)
         found = [known[name] for known in self._members() if name in known]
         if len(found) == 1:
             return _method(found[0], self._frame)
@@ -75,8 +75,10 @@ class FairNamespace:
         raise AttributeError(msg)
 
     def __dir__(self) -> list[str]:
-        """List the metrics, families and verbs, for completion."""
-        return sorted({*_VERBS, *self._families, *(n for known in self._members() for n in known)})
+        """List the metrics, families and functions, for completion."""
+        return sorted(
+            {*_FUNCTIONS, *self._families, *(n for known in self._members() for n in known)}
+        )
 
     def _members(self) -> list[dict[str, Metric]]:
-        return [_catalog.family_members(family) for family in self._families]
+        return [catalog.family_members(family) for family in self._families]

@@ -1,4 +1,4 @@
-"""The command line: it gives what the functions give, and says in one line what it cannot do."""
+"""The command line returns what the functions return, and reports errors in one line."""
 
 import datetime as dt
 import inspect
@@ -28,7 +28,7 @@ ROLES: dict[str, Any] = {"group": "sex", "pred": "approved", "label": "repaid"}
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small sample lake, a directory a day."""
+    """A small sample lake, one directory per day."""
     directory = tmp_path_factory.mktemp("lake")
     assert len(list(sample.write_lake(directory, 3000))) == sample.FILES
     return directory
@@ -456,7 +456,7 @@ BAD = [
     pytest.param(["evaluate"], "LAKE", id="no lake"),
     pytest.param(["evaluate", "{lake}"], "--metrics", id="no metrics"),
     pytest.param(
-        ["evaluate", "{lake}/none", "--metrics", "accuracy"], "none' is no file", id="lake"
+        ["evaluate", "{lake}/none", "--metrics", "accuracy"], "none' is not a file", id="lake"
     ),
     pytest.param(
         ["evaluate", "{empty}", "--metrics", "accuracy"], "no .parquet file", id="empty lake"
@@ -473,6 +473,11 @@ BAD = [
     pytest.param([*STAT_PARITY, "--weight", "score - 2"], '"COALESCE(', id="weight"),
     pytest.param([*STAT_PARITY, "--weight", "age"], '"CAST(age AS DOUBLE)"', id="text as weight"),
     pytest.param([*STAT_PARITY, "--by", "day AS n"], '"n AS n_slice"', id="name of a slice"),
+    pytest.param(
+        [*EVALUATE, "stat_parity", "--group", "sexx", "--pred", "approved", "--ref", "M"],
+        "`--group sex`",
+        id="group of a ref",
+    ),
     pytest.param([*STAT_PARITY, "--ref", "X"], "are: F, M", id="ref"),
     pytest.param(
         [*EVALUATE, "accuracy", "--group", "score > 0.5", "--ref", "M"], "Boolean", id="ref dtype"
@@ -488,7 +493,9 @@ BAD = [
     pytest.param(
         [*STAT_PARITY, "--out", "{empty}/values.xlsx"], ".parquet, .csv, .json", id="suffix"
     ),
-    pytest.param([*STAT_PARITY, "--out", "{empty}/no/values.csv"], "no directory", id="directory"),
+    pytest.param(
+        [*STAT_PARITY, "--out", "{empty}/no/values.csv"], "no' does not exist", id="directory"
+    ),
     pytest.param([*STAT_PARITY, "--nonsense"], "--nonsense", id="flag"),
     pytest.param([*STAT_PARITY, "--cluster", "c"], "`--role cluster=COLUMN`", id="role as a flag"),
     pytest.param([*STAT_PARITY, "--actual", "a"], "`--role actual=LAKE`", id="frame as a flag"),
@@ -496,8 +503,10 @@ BAD = [
     pytest.param(["evaluate", "{lake}", "--metric", "f1"], "--metrics", id="flag that is near"),
     pytest.param([*EVALUATE, ","], "`--metrics stat_parity`", id="metrics without a name"),
     pytest.param([*EVALUATE, "f1"], "write fairness.f1 or ranking.f1", id="two families"),
-    pytest.param([*EVALUATE, "accuracy,accuracy"], "two columns of one name", id="metric twice"),
-    pytest.param([*EVALUATE, "diff(accuracy)"], "there are difference, ratio", id="combinator"),
+    pytest.param(
+        [*EVALUATE, "accuracy,accuracy"], "two columns with the same name", id="metric twice"
+    ),
+    pytest.param([*EVALUATE, "diff(accuracy)"], "use one of difference, ratio", id="combinator"),
     pytest.param([*EVALUATE, "sensitivity"], "see fairness.true_positive_rate", id="other name"),
     pytest.param(
         [*EVALUATE, "silhouette", "--role", "cluster=sex"],

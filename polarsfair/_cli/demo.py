@@ -1,4 +1,4 @@
-"""`polarsfair demo`: make the sample lake, evaluate it lazily, show what it holds."""
+"""`polarsfair demo`: write the sample lake, evaluate it lazily, and show the results."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ NAMED = [
 ]
 SLICED = [fairness.stat_parity, fairness.disparate_impact, fairness.equal_opportunity]
 BAR = 14
-"""Characters of a rate of one."""
+"""The length, in characters, of the bar of a rate of 1."""
 
-WITHOUT_BLOCKS = "#"
-"""What bars are made of where the output has letters alone."""
+ASCII_BLOCK = "#"
+"""The character of bars if the output cannot show blocks."""
 
 
 def run_demo(rows: int, directory: Path | None) -> None:
-    """Write the lake, count it and print what a person would want to see first."""
+    """Write the lake, evaluate it and print rates, metrics and commands to try next."""
     where = _prepared(directory)
     with show.working(f"writing {rows:,} loan decisions"):
         files = list(sample.write_lake(where, rows))
@@ -82,7 +82,7 @@ def _rates(rates: pl.DataFrame) -> Table:
     shown.add_column("")
     shown.add_column(f"to {REFERENCE}", justify="right")
     ordered = rates.sort("group", nulls_last=True)
-    block = WITHOUT_BLOCKS if show.console().options.ascii_only else "█"
+    block = ASCII_BLOCK if show.console().options.ascii_only else "█"
     for metric in RATES:
         for i, line in enumerate(ordered.filter(metric=metric.name).rows(named=True)):
             shown.add_row(
@@ -98,13 +98,13 @@ def _rates(rates: pl.DataFrame) -> Table:
 
 
 def _next_steps(where: Path) -> str:
-    # What was typed to start this, so that the lines can be copied as they are.
+    # The program as it was typed, so that the commands can be copied as they are.
     program = sys.argv[0] if Path(sys.argv[0]).name == "polarsfair" else "polarsfair"
     program = "polarsfair" if shutil.which("polarsfair") == program else program
     lake = shlex.quote(str(where))
     columns = "--group sex --pred approved --label repaid"
     return f"""
-Try next (the last one lists what there is for rankings and clusterings too):
+Try next (the last command also lists the metrics for rankings and clusterings):
   {program} evaluate {lake} --metrics stat_parity,equal_opportunity {columns} --ref M --by day
   {program} evaluate {lake} --metrics stat_parity --group sex,age --pred "score > 0.6"
   {program} tally {lake} {columns} --by day,country --out table.parquet

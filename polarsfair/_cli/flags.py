@@ -1,7 +1,7 @@
-"""Messages of the library in the words of the command line: flags and SQL instead of Python.
+"""Rewriting error messages for the command line: flags and SQL instead of Python.
 
-Messages show in backticks what to type in Python. Only that code is rewritten, whatever the prose
-around it says.
+The library's messages show in backticks what to type in Python. Only that code is rewritten; the
+prose around it may change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polarsfair._typing import FRAME_ROLES, ROLES
 OWN_FLAGS = frozenset(
     "group pred label score weight by ref role option metrics tally out dir rows".split()
 )
-"""What has a flag of its own; other roles are passed by `--role`, options by `--option`."""
+"""Names with a flag of their own. Other roles are passed by `--role`, options by `--option`."""
 
 SQL = (
     (r'"(\w+)"', r"\1"),
@@ -33,7 +33,7 @@ SQL = (
     (r"(.+)\.cast\(pl\.String\)", r"CAST(\1 AS VARCHAR)"),
     (r'(.+)\.alias\("([^"]+)"\)', r"\1 AS \2"),
 )
-"""Expressions as messages write them in Python, and the SQL with the same meaning."""
+"""Expressions as messages write them in Python, and the same in SQL."""
 
 BARE = (
     (r"\w+\.with_columns\((?:\w+=)?(.+)\)", r"\1"),
@@ -48,14 +48,14 @@ PLACEHOLDERS = ("", "...", "[...]", '"<column>"', "<frame>")
 
 
 def as_flags(message: str) -> str:
-    """Rewrite the Python that a message shows in backticks as flags of the command line."""
+    """Rewrite the Python code in the backticks of a message as flags."""
     same_dtype = ": a column must have the same dtype in all files of a lake"
     message = re.sub(r", hint: pass cast_options=.*", same_dtype, message)
     return re.sub(r"`([^`]+)`", lambda code: f"`{_typed(code[1])}`", message)
 
 
 def _typed(code: str) -> str:
-    """Return what to type instead of Python code; names and what is typed already stay."""
+    """Return what to type instead of Python code. Names and flags stay as they are."""
     if call := re.fullmatch(r"(\w+\.\w+)\(frame, ([^)]*)\)", code):
         return _command(call[1], re.findall(r"(\w+)=", call[2]))
     for python, instead in BARE:
@@ -100,7 +100,7 @@ def _value(name: str, python: str) -> str:
 
 
 def _sql(python: str) -> str:
-    """Return the SQL of an expression of the kinds that messages show."""
+    """Return an expression as SQL, if it is of a kind that messages show."""
     python = re.sub(r'(?:pl\.)?col\("([^"]+)"\)', lambda column: _identifier(column[1]), python)
     python = python.replace("pl.col(...)", "...")
     for pattern, sql in SQL:
@@ -109,7 +109,7 @@ def _sql(python: str) -> str:
 
 
 def _identifier(name: str) -> str:
-    """Return a column's name in SQL, in double quotes if it needs them."""
+    """Return the name of a column in SQL, in double quotes if it needs them."""
     try:
         plain = pl.sql_expr(name).meta.eq(pl.col(name))
     except PolarsError:
@@ -118,7 +118,7 @@ def _identifier(name: str) -> str:
 
 
 def _flag(name: str, value: str) -> str:
-    """Return the flag that passes a role or an option, quoted for a shell if it has to be."""
+    """Return the flag that passes a role or an option, quoted for a shell if necessary."""
     if name in OWN_FLAGS:
         return f"--{name} {_quoted(value)}"
     return f"{'--role' if name in ROLES else '--option'} {_quoted(f'{name}={value}')}"

@@ -1,7 +1,7 @@
-"""What is typed on the command line, made into frames, expressions and metrics.
+"""Parsing what was typed on the command line into frames, expressions and metrics.
 
-This is the one place where names become objects. Everything here raises `ValueError` or an
-`OSError` with a message that says what to type.
+Only this module turns names into objects. If it cannot, it raises `ValueError` or an `OSError`
+with a message that says what to type.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from polars.datatypes import TemporalType
 from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair._engine.catalog import FAMILIES
+from polarsfair._engine.columns import check_columns, columns_of
 from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from polarsfair._typing import IntoSlices
 
 COMBINATORS = {
     "difference": pf.difference,
@@ -31,20 +35,21 @@ COMBINATORS = {
     "group_max": pf.group_max,
 }
 SEVERAL = ("group", "features")
-"""Roles of several columns; every other role is one column."""
+"""Roles that may have several columns; every other role has one."""
 
 SHORTEST = 4
-"""Letters of a word that is looked for in the docstrings."""
+"""The fewest letters of a word that is searched for in docstrings."""
 
-EVERYONE = {"overall": pf.OVERALL, "rest": pf.REST}
+REFERENCES = {"overall": pf.OVERALL, "rest": pf.REST}
+"""References that are not one of the groups."""
 
 
 def scan(sources: Sequence[str]) -> pl.LazyFrame:
     """Scan files, globs, directories and object-store URLs as one frame, with hive columns."""
     paths = files(sources)
     remote = any("://" in path for path in paths)
-    # Local globs are expanded here; expanding them twice would misread a `[` in a file's name.
-    # A column that came later is no concern of a request that does not name it.
+    # Local globs are already expanded; expanding them again would misread a `[` in a file's name.
+    # Some files may have columns that the first file lacks: ignore them unless they are requested.
     rows = pl.scan_parquet(paths, hive_partitioning=True, glob=remote, extra_columns="ignore")
     try:
         rows.collect_schema()
@@ -55,12 +60,12 @@ def scan(sources: Sequence[str]) -> pl.LazyFrame:
 
 
 def scan_each(sources: Sequence[str]) -> list[pl.LazyFrame]:
-    """Scan every file by itself: stored tables may differ in their columns."""
+    """Scan every file separately, because stored tables may differ in their columns."""
     return [scan([path]) for path in files(sources)]
 
 
 def files(sources: Sequence[str]) -> list[str]:
-    """List the Parquet files that `sources` stand for; URLs stay as they are."""
+    """List the Parquet files of `sources`. URLs stay as they are."""
     return [path for source in sources for path in _files(source)]
 
 
@@ -70,14 +75,14 @@ def _files(source: str) -> list[str]:
     found = [source] if Path(source).exists() else sorted(glob.glob(source, recursive=True))
     listed = [file for path in found for file in _within(Path(path))]
     if not listed:
-        what = "holds no .parquet file" if found else "is no file, directory or glob with a match"
-        msg = f"{source!r} {what}"
+        nothing = "is not a file or a directory, and no file matches it"
+        msg = f"{source!r} {'contains no .parquet file' if found else nothing}"
         raise FileNotFoundError(msg)
     return listed
 
 
 def _within(path: Path) -> list[str]:
-    """List a directory's Parquet files, without those that writers hide by `_` or `.`."""
+    """List the Parquet files of a directory, except hidden ones, whose names begin with _ or ."""
     if not path.is_dir():
         return [str(path)]
     return sorted(
@@ -88,48 +93,51 @@ def _within(path: Path) -> list[str]:
 
 
 def metrics(texts: Iterable[str]) -> list[pf.Metric]:
-    """Find metrics by names, given one by one or separated by commas."""
+    """Find metrics by name. A text may hold several names, separated by commas."""
     typed = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     if not typed:
         msg = "`--metrics` is empty: name at least one, such as `--metrics stat_parity`"
         raise ValueError(msg)
     found = {name: metric(name) for name in typed}
     if len(found) < len(typed) or len({m.name for m in found.values()}) < len(found):
-        msg = f"`--metrics {','.join(typed)}` would give two columns of one name: ask one a call"
+        msg = (
+            f"`--metrics {','.join(typed)}` would produce two columns with the same name: request"
+            " them in separate calls"
+        )
         raise ValueError(msg)
     return list(found.values())
 
 
 def metric(text: str) -> pf.Metric:
-    """Find ``fairness.precision``, ``stat_parity`` where one family has it, ``ratio(accuracy)``."""
+    """Find a metric: ``stat_parity``, ``ratio(accuracy)``, or with its family ``ranking.f1``."""
     combined = re.fullmatch(r"(\w+)\((.+)\)", text)
     if combined and combined[1] in COMBINATORS:
         return COMBINATORS[combined[1]](metric(combined[2].strip()))
     if combined:
         hint = suggestion(combined[1], list(COMBINATORS))
-        msg = f"{combined[1]!r} compares nothing: {hint}there are {', '.join(COMBINATORS)}"
+        msg = f"{combined[1]!r} is not a comparison: {hint}use one of {', '.join(COMBINATORS)}"
         raise ValueError(msg)
     found = [m for m in pf.metrics() if text in (m.name, full_name(m))]
     if len(found) == 1:
         return found[0]
     if found:
         choice = " or ".join(map(full_name, found))
-        msg = f"{text!r} is a metric of several families: write {choice}"
+        msg = f"several families have a metric called {text!r}: write {choice}"
         raise ValueError(msg)
     names = [name for m in pf.metrics() for name in (m.name, full_name(m))]
     hint = mentions(text) or suggestion(text, names)
-    msg = f"no metric is called {text!r}: {hint}`polarsfair metrics` lists all"
+    msg = f"there is no metric called {text!r}: {hint}`polarsfair metrics` lists all metrics"
     raise ValueError(msg)
 
 
 def mentions(text: str) -> str:
-    """Offer the metrics that explain themselves by `text`: another name of theirs, mostly."""
+    """Suggest the metrics whose docstrings contain `text`, often as another name."""
     words = re.compile(rf"\b{re.escape(text.replace('_', ' '))}\b", re.IGNORECASE)
     docs = {m: (inspect.getdoc(m) or "").partition("References\n")[0] for m in pf.metrics()}
     explained = {m: " ".join(doc.split()) for m, doc in docs.items()}
-    places = {m: found.start() for m, doc in explained.items() if (found := words.search(doc))}
-    nearest = sorted(places, key=lambda m: places[m])[:3] if len(text) >= SHORTEST else []
-    return f"see {', '.join(map(full_name, nearest))}; " if nearest else ""
+    starts = {m: found.start() for m, doc in explained.items() if (found := words.search(doc))}
+    first = sorted(starts, key=lambda m: starts[m])[:3] if len(text) >= SHORTEST else []
+    return f"see {', '.join(map(full_name, first))}; " if first else ""
 
 
 def member(text: str) -> object:
@@ -149,7 +157,7 @@ def full_name(metric: pf.Metric) -> str:
 
 
 def suggestion(text: str, names: Sequence[str]) -> str:
-    """Offer the name that looks most like `text`, if any does."""
+    """Suggest the name that is most similar to `text`, if one is."""
     close = difflib.get_close_matches(text, names, n=1)
     return f"did you mean {close[0]!r}? " if close else ""
 
@@ -164,14 +172,14 @@ def tally(text: str) -> pf.Tally:
     names = sorted({t.name for members in families for t in members if isinstance(t, pf.Tally)})
     named = [name for name in names if name.partition(".")[2] == text]
     hint = f"did you mean {named[0]!r}? " if named else suggestion(text, names)
-    msg = f"no tally is called {text!r}: {hint}there are {', '.join(names)}"
+    msg = f"there is no tally called {text!r}: {hint}the tallies are {', '.join(names)}"
     raise ValueError(msg)
 
 
-def keys(table: pl.LazyFrame, made_by: pf.Tally) -> list[str]:
-    """List the slices and cells of a table: the order to show it in."""
+def keys(table: pl.LazyFrame, tally: pf.Tally) -> list[str]:
+    """List the columns by which a table is sorted: its slices and cells."""
     names = table.collect_schema().names()
-    return [name for name in names if name not in made_by.sums_of(names)]
+    return [name for name in names if name not in tally.sums_of(names)]
 
 
 def keywords(
@@ -180,12 +188,12 @@ def keywords(
     role: list[str] | None,
     option: list[str] | None,
 ) -> dict[str, Any]:
-    """Read roles, with and without a flag of their own, and options."""
+    """Parse the roles, with and without a flag of their own, and the options."""
     return roles(rows, {**named, **more_roles(role)}) | options(option)
 
 
 def roles(rows: pl.LazyFrame, texts: Mapping[str, str | list[str] | None]) -> dict[str, Any]:
-    """Read roles as columns or SQL expressions over `rows`, or as lakes of their own."""
+    """Parse roles as columns or SQL expressions over `rows`, or scan them as lakes."""
     given = {name: [text] if isinstance(text, str) else text for name, text in texts.items()}
     return {
         name: scan(text) if name in FRAME_ROLES else role(rows, name, text)
@@ -195,7 +203,7 @@ def roles(rows: pl.LazyFrame, texts: Mapping[str, str | list[str] | None]) -> di
 
 
 def role(rows: pl.LazyFrame, name: str, texts: list[str]) -> str | pl.Expr | list[str | pl.Expr]:
-    """Read a role; a single column is not a list, because a list of groups is an intersection."""
+    """Parse a role. A single column is not returned as a list, which would be an intersection."""
     found = columns(rows, texts)
     if len(found) > 1 and name in ROLES and name not in SEVERAL:
         msg = f"`{name}` takes one column or SQL expression, got {len(found)}: {', '.join(texts)}"
@@ -204,7 +212,7 @@ def role(rows: pl.LazyFrame, name: str, texts: list[str]) -> str | pl.Expr | lis
 
 
 def more_roles(texts: list[str] | None) -> dict[str, list[str]]:
-    """Split ``--role user=id``; a role that is repeated is a list of columns."""
+    """Parse ``--role user=id``. If a role is repeated, its texts are collected."""
     given: dict[str, list[str]] = {}
     for name, text in pairs(texts, "--role"):
         given.setdefault(name, []).append(text)
@@ -212,7 +220,7 @@ def more_roles(texts: list[str] | None) -> dict[str, list[str]]:
 
 
 def columns(rows: pl.LazyFrame, texts: list[str] | None) -> list[str | pl.Expr]:
-    """Read column names, also several with commas between them, and SQL expressions."""
+    """Parse column names, several of them separated by commas, and SQL expressions."""
     schema = rows.collect_schema()
     return [column for text in texts or [] for column in _columns(text, schema)]
 
@@ -220,7 +228,7 @@ def columns(rows: pl.LazyFrame, texts: list[str] | None) -> list[str | pl.Expr]:
 def _columns(text: str, schema: pl.Schema) -> list[str | pl.Expr]:
     if text in schema:
         return [text]
-    # A lone word is a name even when it is not in the schema: the core says what is near it.
+    # A single word is a name even if the schema lacks it: the engine then suggests a similar one.
     parts = [part.strip() for part in text.split(",")]
     if all(part in schema or part.isidentifier() for part in parts):
         return list(parts)
@@ -231,60 +239,61 @@ def _columns(text: str, schema: pl.Schema) -> list[str | pl.Expr]:
         raise ValueError(msg) from None
 
 
-def reference(text: str, groups: Mapping[str, Any]) -> Any:
-    """Read the reference in the dtypes of the group columns, given by name.
+def reference(text: str, groups: Mapping[str, pl.DataType]) -> object:
+    """Parse the reference as a value of the group columns; `groups` maps their names to dtypes.
 
-    ``M``; ``sex=M,race=white`` for an intersection; ``overall`` and ``rest`` for everyone and
-    everyone else. A group that is itself called so is ``sex=overall``.
+    The text is ``M``, or ``sex=M,race=white`` for an intersection, or ``overall`` for all rows, or
+    ``rest`` for all other rows. A group whose name is literally that is ``sex=overall``.
     """
-    parts = _named(text, [*groups, "group"] if len(groups) == 1 else list(groups))
-    if not parts and text in EVERYONE:
-        return EVERYONE[text]
+    parts = _split_at(text, [*groups, "group"] if len(groups) == 1 else list(groups))
+    if not parts and text in REFERENCES:
+        return REFERENCES[text]
     if len(groups) == 1:
         ((name, dtype),) = groups.items()
         return value(next(iter(parts.values()), text), dtype, name)
     if set(parts) != set(groups):
         example = ",".join(f"{name}=..." for name in groups)
-        msg = f"`--ref {text}` does not name one of the intersections: write `--ref {example}`"
+        msg = f"`--ref {text}` is not one of the intersections: write `--ref {example}`"
         raise ValueError(msg)
     return {name: value(parts[name], dtype, name) for name, dtype in groups.items()}
 
 
-def _named(text: str, names: Sequence[str]) -> dict[str, str]:
-    """Split ``a=1,b=2`` at the given names, so that values may hold commas and equal signs."""
+def _split_at(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Split ``a=1,b=2`` at the given names. Values may contain commas and equal signs."""
     pattern = rf"(?:^|,)\s*({'|'.join(map(re.escape, names))})\s*="
     start, *pieces = re.split(pattern, text)
     return {} if start else dict(zip(pieces[::2], map(str.strip, pieces[1::2]), strict=True))
 
 
-def value(text: str, dtype: Any, name: str) -> Any:
-    """Read `text` as a value of `dtype`."""
-    written = pl.Series([text])
+def value(text: str, dtype: pl.DataType, name: str) -> object:
+    """Parse `text` as a value of the group column `name`."""
+    typed = pl.Series([text])
     try:
         if dtype == pl.Boolean:
             return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
-        if dtype.is_temporal():
-            return written.str.strptime(dtype, strict=True).item()
-        return written.cast(dtype, strict=True).item()
+        if isinstance(dtype, TemporalType):
+            return typed.str.strptime(dtype, strict=True).item()
+        return typed.cast(dtype, strict=True).item()
     except (KeyError, PolarsError):
-        msg = f"`--ref {text}` is no value of the group column {name!r}, which is {dtype}"
+        msg = f"`--ref {text}` is not a value of the group column {name!r} (dtype {dtype})"
         raise ValueError(msg) from None
 
 
-def groups(rows: pl.LazyFrame, group: Any) -> dict[str, Any]:
-    """Give the dtype of each group column: one, or one per part of an intersection."""
+def groups(rows: pl.LazyFrame, group: IntoSlices | None) -> dict[str, pl.DataType]:
+    """Return the dtype of each group column: one, or one per part of an intersection."""
     if group is None:
-        msg = "`--ref` names a group: add `--group COLUMN`"
+        msg = "`--ref` needs a group column: add `--group COLUMN`"
         raise ValueError(msg)
+    check_columns(rows, {"group": columns_of(group, "group")})
     schema = rows.select(group).collect_schema()
     ((name, dtype), *others) = schema.items()
     if not others and isinstance(dtype, pl.Struct):
-        return {field.name: field.dtype for field in dtype.fields}
+        return dict(pl.Schema(dtype.to_schema()))
     return {name: dtype, **dict(others)}
 
 
 def pairs(texts: list[str] | None, flag: str) -> list[tuple[str, str]]:
-    """Split texts of the form ``name=value``."""
+    """Split texts of the form ``name=value`` into pairs."""
     split = [text.partition("=") for text in texts or []]
     for name, equals, rest in split:
         if not (name.strip() and rest.strip()):
@@ -294,7 +303,7 @@ def pairs(texts: list[str] | None, flag: str) -> list[tuple[str, str]]:
 
 
 def options(texts: list[str] | None) -> dict[str, Any]:
-    """Read options, ``alpha=1`` or ``k=[5, 10]``; what is no Python literal is text."""
+    """Parse options, ``alpha=1`` or ``k=[5, 10]``. A value that is not a Python literal is text."""
     return {name: _literal(text) for name, text in pairs(texts, "--option")}
 
 

@@ -1,7 +1,8 @@
-"""The sample lake of `polarsfair demo`: made-up loan decisions with a disparity in them.
+"""The sample lake of `polarsfair demo`: made-up loan decisions with a known disparity.
 
-Ability to repay does not depend on sex or age, but the score that decides does: it marks women
-down, more so every day, and people of sixty and over a little. One country has corrected its score.
+The ability to repay does not depend on sex or age, but the score behind the decisions does. It
+marks women down, a little more every day, and people of 60 and over slightly. One country has
+corrected its score.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DAYS = tuple(date(2026, 1, 5) + timedelta(days=i) for i in range(7))
-FILES_A_DAY = 2
-FILES = len(DAYS) * FILES_A_DAY
+FILES_PER_DAY = 2
+FILES = len(DAYS) * FILES_PER_DAY
 
 COUNTRIES = {"DE": 0.35, "FR": 0.25, "PL": 0.2, "PT": 0.1, "SE": 0.1}
 CORRECTED = "SE"
@@ -29,9 +30,9 @@ SEXES = {"F": 0.49, "M": 0.495, None: 0.015}
 
 
 def write_lake(directory: Path, rows: int = 1_000_000, *, seed: int = 0) -> Iterator[Path]:
-    """Write the lake file by file, ``day=.../part-N.parquet``, and yield each file's path.
+    """Write the lake file by file, ``day=.../part-N.parquet``, and yield the path of each file.
 
-    The same `rows` and `seed` give the same lake; only one file is in memory at a time.
+    The same `rows` and `seed` make the same lake. Only one file is in memory at a time.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def write_lake(directory: Path, rows: int = 1_000_000, *, seed: int = 0) -> Iter
     (14, 1000)
     """
     for file in range(FILES):
-        day, part = divmod(file, FILES_A_DAY)
+        day, part = divmod(file, FILES_PER_DAY)
         path = directory / f"day={DAYS[day]}" / f"part-{part}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         size = rows * (file + 1) // FILES - rows * file // FILES
@@ -54,7 +55,7 @@ def write_lake(directory: Path, rows: int = 1_000_000, *, seed: int = 0) -> Iter
 
 
 def loans(rows: int, day: int, *, seed: list[int]) -> pl.DataFrame:
-    """Draw `rows` loan decisions of the given day."""
+    """Draw `rows` loan decisions of one day."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -82,7 +83,7 @@ def loans(rows: int, day: int, *, seed: list[int]) -> pl.DataFrame:
 
 
 def markdown(day: int) -> pl.Expr:
-    """Give what the score takes off, in units of ability's standard deviation."""
+    """Return by how much the score is too low, in standard deviations of the ability."""
     woman = pl.col("sex").eq_missing("F") & (pl.col("country") != CORRECTED)
     return woman * (0.35 + 0.03 * day) + (pl.col("age") == "60+") * 0.2
 
@@ -90,6 +91,6 @@ def markdown(day: int) -> pl.Expr:
 def draw(
     rng: np.random.Generator, shares: dict[str, float] | dict[str | None, float], rows: int
 ) -> pl.Series:
-    """Draw values with the given shares, as a text column."""
+    """Draw a text column of values with the given shares."""
     picked: NDArray[np.int64] = rng.choice(len(shares), size=rows, p=list(shares.values()))
     return pl.Series(list(shares), dtype=pl.String).gather(pl.Series(picked))

@@ -1,4 +1,4 @@
-"""Results as tables on the terminal."""
+"""Printing results as tables on the terminal."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 WIDEST = 6
-"""Metrics that stand side by side; more of them are listed one below the other."""
+"""The most metrics that are shown in columns; more metrics are shown in rows."""
 
 LONGEST = 200
-"""Lines that a terminal is given."""
+"""The most rows that are printed to a terminal."""
 
 UNLIMITED = 10_000
+"""The width of output to a file or pipe."""
 
 ROOMY = 160
-"""Columns of a terminal that can show all of the catalogue."""
+"""The width of a terminal, in characters, from which the catalogue shows all columns."""
 
 
 def console() -> Console:
-    """Open standard output; what goes to a file or pipe is not cut to a terminal's width."""
+    """Open standard output. Output to a file or pipe is not cut to the width of a terminal."""
     opened = Console(highlight=False)
     return opened if opened.is_terminal else Console(highlight=False, width=UNLIMITED)
 
 
 def put(rows: pl.DataFrame, show: Callable[[pl.DataFrame], RenderableType]) -> None:
-    """Print a frame; a terminal is given its first lines only."""
+    """Print a frame; to a terminal only its first rows."""
     screen = console()
     cut = screen.is_terminal and rows.height > LONGEST
     screen.print(show(rows.head(LONGEST) if cut else rows))
     if cut:
-        screen.print(f"... and {rows.height - LONGEST:,} more lines: --out FILE keeps them all")
+        screen.print(f"... and {rows.height - LONGEST:,} more rows: --out FILE writes all of them")
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show a spinner and the time on standard error while work goes on, on a terminal only."""
+    """Show a spinner and the elapsed time on standard error, if that is a terminal."""
     screen = Console(stderr=True)
     shown = Progress(
         SpinnerColumn(),
@@ -66,14 +67,14 @@ def working(what: str) -> Iterator[None]:
 
 
 def number(value: Any) -> str:
-    """Write a number with four decimals, a large one with separators."""
+    """Format a number with four decimals, and a large one with separators."""
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:,.4f}" if abs(value) < 1e6 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def cell(value: Any) -> Text:
-    """Write any value of a frame."""
+    """Format any value of a frame."""
     if value is None:
         return Text("null", style="dim")
     if isinstance(value, dict):
@@ -82,12 +83,12 @@ def cell(value: Any) -> Text:
 
 
 def optional(value: Any) -> Text:
-    """Write a value where there is one, and leave the place empty where there is none."""
+    """Format a value; a null is left empty."""
     return Text("") if value is None else cell(value)
 
 
 def within(metric: pf.Metric, value: float | None) -> bool | None:
-    """Say whether a value lies in the metric's fair band; None where that cannot be said."""
+    """Return whether a value is in the metric's fair band, or None if the value or band is null."""
     if metric.fair is None or value is None or math.isnan(value):
         return None
     low, high = metric.fair
@@ -95,7 +96,7 @@ def within(metric: pf.Metric, value: float | None) -> bool | None:
 
 
 def verdict(metric: pf.Metric, value: float | None) -> Text:
-    """Name the verdict, coloured."""
+    """Format the verdict on a value, in its colour."""
     if value is None:
         return Text("undefined", style="dim")
     words = {None: Text(""), True: Text("within", "green"), False: Text("outside", "bold red")}
@@ -103,23 +104,23 @@ def verdict(metric: pf.Metric, value: float | None) -> Text:
 
 
 def band(metric: pf.Metric) -> str:
-    """Write the fair band."""
+    """Format the fair band."""
     return "" if metric.fair is None else f"{metric.fair[0]:g} to {metric.fair[1]:g}"
 
 
 def valued(metric: pf.Metric, value: float | None) -> Text:
-    """Write a value in the colour of its verdict."""
+    """Format a value in the colour of its verdict."""
     styles = {None: "", True: "green", False: "bold red"}
     return Text(number(value), styles[within(metric, value)]) if value is not None else cell(None)
 
 
 def table(title: str | None = None) -> Table:
-    """Start a table in the house style."""
+    """Build an empty table in the common style."""
     return Table(title=title, title_justify="left", title_style="bold", header_style="bold")
 
 
 def frame(rows: pl.DataFrame, title: str | None = None) -> Table:
-    """Show any frame as it is."""
+    """Build a table of any frame."""
     shown = table(title)
     for name, dtype in rows.schema.items():
         shown.add_column(name, justify="right" if dtype.is_numeric() else "left")
@@ -129,7 +130,7 @@ def frame(rows: pl.DataFrame, title: str | None = None) -> Table:
 
 
 def values(rows: pl.DataFrame, metrics: Sequence[pf.Metric], title: str | None = None) -> Table:
-    """Show values: side by side if they are few and sliced, else one below the other."""
+    """Build a table of values: in columns if they are few and sliced, else in rows."""
     keys = [name for name in rows.columns if name not in {m.name for m in metrics}]
     if keys and len(metrics) <= WIDEST:
         return _side_by_side(rows, metrics, keys, title)
@@ -168,11 +169,11 @@ def _side_by_side(
 
 
 def catalogue(rows: pl.DataFrame) -> Table:
-    """Show the catalogue: what each metric is, and where there is room what it needs."""
+    """Build a table of the catalogue; on a wide terminal it shows what each metric needs."""
     room = console().width >= ROOMY
     details = ("roles", "options", "fair band") if room else ()
     shown = table()
-    shown.caption = "`polarsfair metrics NAME` explains one"
+    shown.caption = "`polarsfair metrics NAME` explains a metric"
     for name in ("metric", "ideal", *details, "summary"):
         shown.add_column(name, no_wrap=name == "metric")
     for line in rows.rows(named=True):
@@ -189,7 +190,7 @@ def _band(line: Mapping[str, Any]) -> str:
 
 
 def explanation(member: object) -> str:
-    """Return the docstring of a member of a family, and before it the needs of a metric."""
+    """Return the docstring of a member of a family; for a metric, its roles and options first."""
     doc = inspect.getdoc(member) or ""
     if not isinstance(member, pf.Metric):
         return doc
