@@ -40,7 +40,7 @@ Tables: TypeAlias = Annotated[
 Metrics: TypeAlias = Annotated[
     list[str],
     typer.Option(
-        help="Metrics, separated by commas or repeated: stat_parity,ratio(accuracy),ranking.f1."
+        help="Metrics, separated by commas or repeated: stat_parity, fairness.f1, ratio(accuracy)."
     ),
 ]
 Column: TypeAlias = Annotated[str | None, typer.Option(help="A column or a Polars SQL expression.")]
