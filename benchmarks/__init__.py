@@ -1,5 +1,5 @@
 """Benchmarks of polarsfair: seeded lakes, one runner, every measurement in a fresh process.
 
-The package itself imports the standard library alone, so that a peer's own environment can run its
-contestant without anything of ours installed in it.
+The package itself imports only the standard library, so that the environment of a peer can run the
+peer's contestant without polarsfair or its dependencies.
 """

@@ -42,7 +42,7 @@ BENCHMARKS = [
 
 
 def _count(text: str) -> int:
-    """Read a number of rows or runs, ``100000`` or ``1e5``."""
+    """Parse a number of rows or runs, ``100000`` or ``1e5``."""
     number = float(text)
     if not number.is_integer() or number < 1:
         msg = f"a whole number of at least 1, not {text}"
@@ -51,7 +51,7 @@ def _count(text: str) -> int:
 
 
 def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], one: Benchmark) -> None:
-    """Add the command of a benchmark with the options that it has."""
+    """Add the command of a benchmark, with its options."""
     cache = Path(tempfile.gettempdir()) / "polarsfair-benchmarks"
     command = commands.add_parser(one.name, help=one.summary, description=one.summary)
     command.add_argument(
@@ -90,7 +90,7 @@ def _settings(asked: argparse.Namespace) -> Settings:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one benchmark; 1 when a contestant failed or two disagree."""
+    """Run one benchmark. Return 1 if a contestant failed or two disagree, else 0."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="benchmark", required=True)
     for one in BENCHMARKS:

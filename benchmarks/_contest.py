@@ -1,4 +1,4 @@
-"""What is measured: contestants, the contests they meet in, and the benchmarks that make them."""
+"""What is measured: contestants, contests between them, and benchmarks that build the contests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Figures = Mapping[str, float | None]
-"""Values that a contestant computed, by name; contestants that share a name must agree on it."""
+"""Values that a contestant computed, by name. Values with the same name must agree."""
 
 Work = Callable[[], Figures]
 """The timed part of a contestant."""
@@ -19,10 +19,10 @@ Work = Callable[[], Figures]
 
 @dataclass(frozen=True)
 class Contestant:
-    """One way to do the job.
+    """One way to do the work.
 
     ``prepare(**arguments)`` runs outside the clock (imports, a frame that should already be in
-    memory) and returns the work that is timed. It is a function of a module, because a fresh
+    memory) and returns the work that is timed. It must be a function of a module, because a fresh
     process finds it by name.
     """
 
@@ -37,7 +37,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Run:
-    """One fresh process: seconds of each call, CPU seconds a call, bytes at the peak."""
+    """One fresh process: seconds of each call, CPU seconds per call, bytes at the peak."""
 
     walls: tuple[float, ...]
     cpu: float
@@ -49,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All runs of one contestant, or why there are none."""
+    """All runs of one contestant, or the reason why it has not run."""
 
     name: str
     runs: tuple[Run, ...] = ()
@@ -68,12 +68,12 @@ class Outcome:
 
     @property
     def cpu(self) -> float:
-        """CPU seconds a call, of the cheapest run."""
+        """CPU seconds per call, in the run with the fewest."""
         return min(run.cpu for run in self.runs)
 
     @property
     def peak(self) -> int:
-        """Bytes of resident memory at the peak of the greediest run."""
+        """Bytes of resident memory at the peak of the run with the highest peak."""
         return max(run.peak for run in self.runs)
 
     def as_json(self) -> dict[str, object]:
@@ -90,7 +90,7 @@ Outcomes = Mapping[str, Outcome]
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure that the project set itself, computed from the outcomes of a contest."""
+    """A goal of the project, checked against a value computed from the outcomes of a contest."""
 
     text: str
     value: Callable[[Outcomes], float]
@@ -99,7 +99,7 @@ class Goal:
     sense: Literal["at most", "at least"] = "at most"
 
     def met(self, value: float) -> bool:
-        """Tell whether a value reaches the goal."""
+        """Return whether a value reaches the goal."""
         return value <= self.limit if self.sense == "at most" else value >= self.limit
 
 
@@ -107,7 +107,7 @@ class Goal:
 class Contest:
     """Contestants that are measured in turns and compared with one of them.
 
-    Where they read the same rows (`same_rows`), values of one name have to agree.
+    If they read the same rows (`same_rows`), values with the same name must agree.
     """
 
     title: str
@@ -119,7 +119,7 @@ class Contest:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line asked for."""
+    """The options of the command line."""
 
     directory: Path
     runs: int
@@ -134,7 +134,7 @@ class Settings:
 class Benchmark:
     """A command of the runner; `rows` and `file_rows` are the defaults of its options.
 
-    One without `rows` has neither option.
+    A benchmark without `rows` has neither option.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Virtual environments of peers: each has its own, made once under the cache directory."""
+"""Virtual environments of peers: one per peer, made once in the cache directory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class NotInstalledError(Exception):
-    """A peer could not be installed; the message is one line that says why."""
+    """Raised if a peer cannot be installed. The message is one line that says why."""
 
 
 def peer(settings: Settings, contestant: Contestant, *requirements: str) -> Contestant:
-    """Give a contestant an environment of its own, or skip it with the reason why it has none.
+    """Return a contestant that runs in its own environment, or that is skipped for a reason.
 
-    The first requirement is the peer itself, the others are what its contestant needs beside it.
+    The first requirement is the peer itself, the others are what its contestant needs as well.
     """
     try:
         python = environment(settings.directory, contestant.name.lower(), requirements)
@@ -34,7 +34,7 @@ def peer(settings: Settings, contestant: Contestant, *requirements: str) -> Cont
 def environment(directory: Path, name: str, requirements: tuple[str, ...]) -> Path:
     """Return the interpreter of a peer's environment, made on first use.
 
-    A mark is written after the installation, so that one that was cut short is made again.
+    A marker file is written after the installation. Without it the environment is made again.
     """
     wanted = "\n".join(requirements)
     key = hashlib.sha256(wanted.encode()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""The tables on the terminal and the JSON file."""
+"""Printing results as tables, and writing them as JSON."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ _CAPTION = (
 
 @dataclass(frozen=True)
 class Played:
-    """A contest and what came out of it."""
+    """A contest and its outcomes."""
 
     contest: Contest
     outcomes: Outcomes
 
     @property
     def sound(self) -> bool:
-        """Tell whether every contestant finished and all agree."""
+        """Whether every contestant finished and all agree."""
         return not self.disagreements and not any(o.failed for o in self.outcomes.values())
 
     @property
     def disagreements(self) -> list[str]:
-        """What contestants computed differently from the same rows."""
+        """Values that contestants computed differently from the same rows."""
         return disagreements(self.outcomes) if self.contest.same_rows else []
 
     def goals(self) -> Iterator[tuple[str, float, bool]]:
-        """Yield each goal that can be told: its text, the value reached, whether that is enough."""
+        """Yield each goal with a value: its text, the value, and whether it is reached."""
         for goal in self.contest.goals:
             try:
                 value = goal.value(self.outcomes)
-            except ValueError:  # a contestant without a run has no minimum
+            except ValueError:  # a contestant that has not run has no minimum
                 continue
             yield f"{goal.text} ({goal.sense} {goal.limit:g} {goal.unit})", value, goal.met(value)
 
 
 def machine() -> dict[str, object]:
-    """Return what a reader must know of the machine, its load at this moment included."""
+    """Return the facts about the machine that a reader needs, including its current load."""
     return {
         "platform": platform.platform(),
         "cores": os.cpu_count(),
@@ -94,12 +94,12 @@ def _versions(outcomes: Outcomes) -> str:
 
 
 def show(played: Played, console: Console) -> None:
-    """Print the table of a contest, then its goals and what went wrong."""
+    """Print the table of a contest, then its goals, failures and disagreements."""
     caption = f"{_CAPTION} With {_versions(played.outcomes)}."
     table = Table(
         title=played.contest.title, caption=caption, box=SIMPLE_HEAD, padding=(0, 0, 0, 1)
     )
-    # On a narrow terminal names fold; figures that are cut short would say something else.
+    # On a narrow terminal names are wrapped; numbers are not, because a cut number is wrong.
     table.add_column("", overflow="fold", max_width=34)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
@@ -119,7 +119,7 @@ def show(played: Played, console: Console) -> None:
 
 
 def save(path: Path, benchmark: str, played: Sequence[Played], where: dict[str, object]) -> None:
-    """Write everything that was measured, every run included, as JSON."""
+    """Write all measurements, including every run, as JSON."""
     contests = [
         {
             "title": one.contest.title,

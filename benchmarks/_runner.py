@@ -1,4 +1,4 @@
-"""Runs contests: every measurement in a fresh process, contestants in turns."""
+"""Running contests: every measurement in a fresh process, contestants in turns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _TOLERANCE = 1e-9
 
 
 class ContestantError(Exception):
-    """A fresh process ended with an error; the message is the last line that it printed."""
+    """Raised if a fresh process fails. The message is the last line that it printed."""
 
 
 def _environment() -> dict[str, str]:
-    """Return the child's environment: ours, with the project importable from any interpreter."""
+    """Return this process's environment variables, with the project on the import path."""
     environment = {**os.environ, "PYTHONPATH": str(_PROJECT)}
-    # Without stored byte code every import would be timed with its compilation.
+    # Store byte code; otherwise every import would include its compilation.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
 
@@ -54,7 +54,7 @@ def fresh(contestant: Contestant) -> Run:
 
 
 def _turn(contestant: Contestant, so_far: Outcome) -> Outcome:
-    """Add one run to a contestant's outcome; one that failed or was skipped stays out."""
+    """Add one run to the outcome of a contestant, unless it has failed or is skipped."""
     if so_far.failed or so_far.skipped:
         return so_far
     try:
@@ -69,14 +69,14 @@ def play(contest: Contest, runs: int, say: Callable[[str], None]) -> Outcomes:
     outcomes = {c.name: Outcome(c.name, skipped=c.skipped) for c in contest.contestants}
     for number in range(runs):
         say(f"{contest.title}: round {number + 1} of {runs}")
-        # Shuffled, so that nobody always follows the same neighbour.
+        # Shuffle, so that no contestant always runs after the same other one.
         for contestant in random.Random(number).sample(contest.contestants, len(outcomes)):
             outcomes[contestant.name] = _turn(contestant, outcomes[contestant.name])
     return outcomes
 
 
 def disagreements(outcomes: Outcomes) -> list[str]:
-    """Say which values two contestants computed differently: a fast wrong answer is no answer."""
+    """List the values that two contestants computed differently."""
     found: list[str] = []
     first: dict[str, tuple[str, float | None]] = {}
     for outcome in outcomes.values():

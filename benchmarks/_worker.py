@@ -1,6 +1,6 @@
 """The fresh process: import, start the clock, work, stop the clock, print one line of JSON.
 
-Needs the standard library alone, because it also runs in the environments of peers.
+It imports only the standard library, because it also runs in the environments of peers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _peak() -> int:
     """Return the largest resident size of this process so far, in bytes."""
     status = Path("/proc/self/status")
     if status.exists():
-        # Linux lets `ru_maxrss` start at the peak of the parent; this mark is the process's own.
+        # On Linux `ru_maxrss` starts at the peak of the parent; this value is the process's own.
         mark = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(mark.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

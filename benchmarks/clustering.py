@@ -1,4 +1,4 @@
-"""External measures of a clustering: all from one lake, beside the bare count of its cells."""
+"""External measures of a clustering from one lake, compared with a bare count of its cells."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def partition_rows(rows: int, *, seed: tuple[int, ...]) -> pl.DataFrame:
 
 
 def partitions(path: str, rows: int, seed: int) -> Work:
-    """Write a lake of partitions; each file has a seed of its own."""
+    """Write a lake of partitions. Each file has its own seed."""
 
     def write() -> Figures:
         for number, start in enumerate(range(0, rows, _FILE_ROWS)):
@@ -49,7 +49,7 @@ def partitions(path: str, rows: int, seed: int) -> Work:
 
 
 def external_measures() -> list[pf.Metric]:
-    """Return every measure that is one number of the contingency table."""
+    """Return every measure that is one number computed from the contingency table."""
     import polarsfair as pf
 
     table = pf.clustering.contingency
@@ -57,7 +57,7 @@ def external_measures() -> list[pf.Metric]:
 
 
 def _warm_up(measures: list[pf.Metric]) -> None:
-    """Import what the measures import when first used, SciPy, as every clock starts after that."""
+    """Import SciPy, which the measures import on first use: clocks start after imports."""
     import polars as pl
 
     import polarsfair as pf
@@ -83,7 +83,7 @@ def ours(lake: str) -> Work:
 
 
 def bare(lake: str) -> Work:
-    """Count rows per cell and nothing else: what any answer from counts has to pay."""
+    """Count rows per cell and nothing else: the cost of any method that uses counts."""
     import polars as pl
 
     def work() -> Figures:
@@ -110,7 +110,7 @@ def eager(lake: str) -> Work:
 
 
 def scikit_learn(lake: str) -> Work:
-    """scikit-learn's seven measures that have the same name here; arrays in memory."""
+    """Compute the seven measures that scikit-learn also has, from arrays in memory."""
     frames, scores = map(import_module, ("pandas", "sklearn.metrics"))
     frame = frames.read_parquet(lake)
     cluster, label = frame["cluster"].to_numpy(), frame["label"].to_numpy()
@@ -190,7 +190,7 @@ def _peer_contest(settings: Settings) -> Contest:
 
 
 def contests(settings: Settings) -> list[Contest]:
-    """Return the contests of this benchmark; those with peers on request."""
+    """Return the contests of this benchmark; those with peers if requested."""
     found = [*(_lake_contest(settings, rows) for rows in settings.rows), _table_contest()]
     return [*found, _peer_contest(settings)] if settings.peers else found
 

@@ -1,4 +1,4 @@
-"""Fairness of decisions: every metric of the family from one lake, beside what it could cost."""
+"""Fairness of decisions: all metrics from one lake, compared with other ways to compute them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SQL = Path(__file__).with_name("decisions.sql")
 
 
 def decision_metrics() -> list[pf.Metric]:
-    """Return every metric that is read off the table of decisions."""
+    """Return every metric that is computed from the table of decisions."""
     import polarsfair as pf
 
     return [metric for metric in pf.metrics() if metric.tally is pf.fairness.decisions]
@@ -55,7 +55,7 @@ def ours(lake: str) -> Work:
 
 
 def bare(lake: str) -> Work:
-    """Count rows per cell and nothing else: what any answer from counts has to pay."""
+    """Count rows per cell and nothing else: the cost of any method that uses counts."""
     import polars as pl
 
     def work() -> Figures:
@@ -66,7 +66,7 @@ def bare(lake: str) -> Work:
 
 
 def floor(lake: str) -> Work:
-    """Decode the same columns and reduce each to one number: reading alone."""
+    """Decode the same columns and reduce each to one number: the cost of reading."""
     import polars as pl
 
     def work() -> Figures:
@@ -78,7 +78,7 @@ def floor(lake: str) -> Work:
 
 
 def duckdb_sql(lake: str) -> Work:
-    """Count and rate in DuckDB, in SQL written by hand for exactly this."""
+    """Compute counts and rates in DuckDB, with SQL written by hand for this benchmark."""
     import duckdb
 
     def work() -> Figures:
@@ -105,7 +105,7 @@ def eager(lake: str) -> Work:
 
 
 def fairlearn(lake: str) -> Work:
-    """Fairlearn's MetricFrame of nine rates, its differences and ratios; frame in memory."""
+    """Compute nine rates with Fairlearn's MetricFrame, with differences and ratios, in memory."""
     frames, metrics, scores = map(import_module, ("pandas", "fairlearn.metrics", "sklearn.metrics"))
     frame = frames.read_parquet(lake, columns=_COLUMNS)
     rates = {
@@ -133,7 +133,7 @@ def fairlearn(lake: str) -> Work:
 
 
 def _gaps(differences: Mapping[str, float], ratios: Mapping[str, float]) -> Figures:
-    """Name the differences and ratios of rates as we do."""
+    """Rename differences and ratios of rates to the names of polarsfair."""
     return {
         "stat_parity": differences["selection_rate"],
         "disparate_impact": ratios["selection_rate"],
@@ -147,7 +147,7 @@ def _gaps(differences: Mapping[str, float], ratios: Mapping[str, float]) -> Figu
 
 
 def aequitas(lake: str) -> Work:
-    """Aequitas' Audit with its twelve rates and their disparities; frame in memory."""
+    """Compute the twelve rates of Aequitas' Audit and their disparities, in memory."""
     frames, audits = map(import_module, ("pandas", "aequitas"))
     frame = frames.read_parquet(lake, columns=_COLUMNS).astype({"group": object})
 
@@ -182,14 +182,14 @@ def decisions_lake(settings: Settings, rows: int, nulls: float = _NULLS) -> Path
 
 
 def _lake_contest(settings: Settings, rows: int) -> Contest:
-    """Set ours beside the bare query, reading alone and DuckDB over one lake."""
+    """Compare polarsfair with the bare query, with reading only, and with DuckDB."""
     where = {"lake": str(decisions_lake(settings, rows))}
     return Contest(
         f"decisions, {rows:,} rows from Parquet",
         (
             Contestant(_BARE, bare, where),
             Contestant(_OURS, ours, where),
-            # The same query twice: how far two equal things lie apart on this machine today.
+            # The same query again: the difference between the two is the noise of this run.
             Contestant(f"{_BARE}, again", bare, where),
             Contestant("decode only", floor, where),
             Contestant("DuckDB, SQL by hand", duckdb_sql, where, packages=("duckdb",)),
@@ -203,7 +203,7 @@ def _lake_contest(settings: Settings, rows: int) -> Contest:
 
 
 def _peer_contest(settings: Settings) -> Contest:
-    """Set ours beside Fairlearn and Aequitas, which need the rows in memory and know no null."""
+    """Compare polarsfair with Fairlearn and Aequitas, which need rows in memory without nulls."""
     where = {"lake": str(decisions_lake(settings, _PEER_ROWS, nulls=0))}
     return Contest(
         f"decisions, {_PEER_ROWS:,} rows, peers",
@@ -218,7 +218,7 @@ def _peer_contest(settings: Settings) -> Contest:
 
 
 def contests(settings: Settings) -> list[Contest]:
-    """Return the contests of this benchmark; those with peers on request."""
+    """Return the contests of this benchmark; those with peers if requested."""
     found = [_lake_contest(settings, rows) for rows in settings.rows]
     return [*found, _peer_contest(settings)] if settings.peers else found
 

@@ -46,7 +46,7 @@ def all_metrics(lake: str) -> Work:
 
 
 def tables(path: str, files: int, seed: int) -> Work:
-    """Write one stored table of decisions per file, as a lake job does day by day."""
+    """Write one stored table of decisions per file, as a daily job does."""
     from polarsfair import fairness
 
     def write() -> Figures:
@@ -89,7 +89,7 @@ def merged_frames(stored: str) -> Work:
 
 
 def _calls(settings: Settings) -> Contest:
-    """Compare the first call of a process with many."""
+    """Compare the first call of a process with later ones."""
     where = {"lake": str(decisions_lake(settings, _ROWS))}
     return Contest(
         f"eager frame of {_ROWS:,} rows",

@@ -1,4 +1,4 @@
-"""What ``import polarsfair`` costs over ``import polars``."""
+"""The cost of ``import polarsfair``, compared with ``import polars``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _POLARS = "import polars"
 
 
 def polars_alone() -> Work:
-    """Import Polars; here the import is what is timed."""
+    """Import Polars. Here the import itself is timed."""
 
     def work() -> Figures:
         import polars as pl  # noqa: F401
@@ -22,7 +22,7 @@ def polars_alone() -> Work:
 
 
 def polars_and_ours() -> Work:
-    """Import Polars and polarsfair, and show which heavy libraries came along."""
+    """Import Polars and polarsfair, and return which heavy libraries were imported too."""
 
     def work() -> Figures:
         import polars as pl  # noqa: F401

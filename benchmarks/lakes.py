@@ -1,4 +1,4 @@
-"""Seeded generators of Parquet lakes, written file by file in flat memory and kept for reuse."""
+"""Seeded generators of Parquet lakes, written file by file in constant memory, kept for reuse."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _BASE_RATES = (0.36, 0.33, 0.30, 0.26, 0.22)
 
 
 def lake(directory: Path, generator: Callable[..., Work], **arguments: str | float) -> Path:
-    """Return the directory of a lake, written on first use; what it was asked for is its name.
+    """Return the directory of a lake, written on first use and named after its parameters.
 
-    It is written by a process of its own, under another name, and renamed when it is complete.
+    A separate process writes it under another name, and it is renamed when it is complete.
     """
     name = "-".join([generator.__name__, *(f"{key}{value}" for key, value in arguments.items())])
     path = directory / "lakes" / name
@@ -38,8 +38,8 @@ def lake(directory: Path, generator: Callable[..., Work], **arguments: str | flo
 def decision_rows(rows: int, *, nulls: float, seed: tuple[int, ...]) -> pl.DataFrame:
     """Draw decisions about people: one of five groups, a score, a 0/1 prediction and label.
 
-    ``nulls`` is the share of unknown values in each of group, prediction and label. The score is
-    there so that a scan has a column to leave out.
+    ``nulls`` is the share of nulls in each of group, prediction and label. The score is a column
+    that a scan can skip.
     """
     import numpy as np
     import polars as pl
@@ -63,7 +63,7 @@ def decision_rows(rows: int, *, nulls: float, seed: tuple[int, ...]) -> pl.DataF
 
 
 def decisions(path: str, rows: int, seed: int, nulls: float, file_rows: int) -> Work:
-    """Write a lake of decisions; each file has a seed of its own, so a longer lake begins alike."""
+    """Write a lake of decisions. Each file has its own seed, so a longer lake begins the same."""
 
     def write() -> Figures:
         for number, start in enumerate(range(0, rows, file_rows)):

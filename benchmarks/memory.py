@@ -7,7 +7,7 @@ from benchmarks.decisions import bare, decisions_lake, ours
 
 
 def contests(settings: Settings) -> list[Contest]:
-    """Measure ours and the bare group_by over lakes of several sizes."""
+    """Measure polarsfair and the bare group_by over lakes of several sizes."""
     where = {rows: {"lake": str(decisions_lake(settings, rows))} for rows in settings.rows}
     small, large = min(where), max(where)
     return [
@@ -39,7 +39,7 @@ BENCHMARK = Benchmark(
     "memory",
     "peak memory of the decision metrics as the lake grows",
     contests,
-    # The reader's look-ahead over files is full at the smaller size already, as in a real lake.
+    # Small files, so that even the smaller lake has more files than the reader reads ahead.
     file_rows=500_000,
     rows=(10_000_000, 100_000_000),
 )

@@ -21,7 +21,7 @@ _FIT_CALLS = 20
 
 
 def people(path: str, rows: int, seed: int, file_rows: int) -> Work:
-    """Write a lake of decisions about people, each with a number of its own."""
+    """Write a lake of decisions about people, each with a unique number."""
 
     def write() -> Figures:
         for number, start in enumerate(range(0, rows, file_rows)):
@@ -35,21 +35,21 @@ def people(path: str, rows: int, seed: int, file_rows: int) -> Work:
 
 
 def _sunk(query: pl.LazyFrame, into: str) -> Figures:
-    """Write the rows of a query as one file and throw it away again."""
+    """Write the rows of a query to one file, and delete the file."""
     with tempfile.TemporaryDirectory(dir=into) as directory:
         query.sink_parquet(Path(directory) / "rows.parquet", engine="streaming")
     return {}
 
 
 def bare(lake: str, into: str) -> Work:
-    """Read all columns and write them: what any repair of a lake has to pay."""
+    """Read all columns and write them: the cost of any repair of a lake."""
     import polars as pl
 
     return lambda: _sunk(pl.scan_parquet(lake), into)
 
 
 def ours(lake: str, into: str) -> Work:
-    """Add the fair decision on the way; the rates were fitted before the clock starts."""
+    """Also add the fair decision. The rates are fitted before the clock starts."""
     import polars as pl
 
     from polarsfair.fairness import mitigation
@@ -59,7 +59,7 @@ def ours(lake: str, into: str) -> Work:
 
 
 def fit(lake: str) -> Work:
-    """Find the rates from the table of counts, as after the scan."""
+    """Find the rates from the table of counts, without the scan."""
     import polars as pl
 
     from polarsfair import fairness

@@ -1,4 +1,4 @@
-"""Ranked lists: four metrics at k from one lake, beside peers; several k; diversity; memory."""
+"""Ranked lists: four metrics at k compared with peers, several k, diversity, and memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _USERS, _LENGTH, _ACTUAL = 100_000, 10, 1_000_000
 _LARGE_USERS, _LARGE_ACTUAL = 1_000_000, 5_000_000
 _IN_A_GIGABYTE, _ITEMS = 60_000_000, 20_000
 _PEERS = {"Jurity": 35.0, "RecTools": 2.5, "RePlay": 7.0}
-"""How many times faster than each peer the project wants to be."""
+"""How many times faster than each peer polarsfair should be."""
 
 
 def ours(lake: str, k: str) -> Work:
@@ -54,7 +54,7 @@ def ours(lake: str, k: str) -> Work:
 
 
 def diversity(lake: str, repeats: str) -> Work:
-    """Take the mean distance of all pairs of lists, lazily, on the streaming engine."""
+    """Compute the mean distance of all pairs of lists, lazily, on the streaming engine."""
     import polars as pl
 
     from polarsfair import ranking
@@ -70,7 +70,7 @@ def diversity(lake: str, repeats: str) -> Work:
 
 
 def jurity(lake: str) -> Work:
-    """Jurity's CombinedMetrics of the four; frames read inside the clock, as ours are."""
+    """Compute the four metrics with Jurity's CombinedMetrics; it reads files inside the clock."""
     frames, recommenders = map(import_module, ("pandas", "jurity.recommenders"))
     names = ("Precision", "Recall", "MAP", "NDCG")
 
@@ -87,7 +87,7 @@ def jurity(lake: str) -> Work:
 
 
 def rectools(lake: str) -> Work:
-    """RecTools' calc_metrics; its ranks are given, so nobody ranks inside the clock."""
+    """Compute the four metrics with RecTools' calc_metrics, from ranks that are given."""
     frames, metrics = map(import_module, ("pandas", "rectools.metrics"))
     ranks = frames.read_parquet(f"{lake}/recs")
     ranks["rank"] = ranks.groupby("user_id")["score"].rank("first", ascending=False).astype(int)
@@ -109,7 +109,7 @@ def rectools(lake: str) -> Work:
 
 
 def replay(lake: str) -> Work:
-    """RePlay's OfflineMetrics on Polars frames."""
+    """Compute the four metrics with RePlay's OfflineMetrics on Polars frames."""
     pl, metrics = map(import_module, ("polars", "replay.metrics"))
     names = ("Precision", "Recall", "MAP", "NDCG")
     columns = {"query_column": "user_id", "item_column": "item_id", "rating_column": "score"}
@@ -119,14 +119,14 @@ def replay(lake: str) -> Work:
         four = [getattr(metrics, name)(10) for name in names]
         found = metrics.OfflineMetrics(four, **columns)(recs, actual)
         values = {name.partition("@")[0].lower(): float(v) for name, v in found.items()}
-        # Its ideal is cut at k, unlike ours and Jurity's.
+        # RePlay cuts the ideal list at k, unlike polarsfair and Jurity.
         return {"replay ndcg" if name == "ndcg" else name: v for name, v in values.items()}
 
     return work
 
 
 def shown_lake(path: str, users: int, length: int, actual: int, seed: int) -> Work:
-    """Write lists of `length` different items, and interactions: both prefer popular items."""
+    """Write lists of `length` distinct items, and interactions. Both prefer popular items."""
     import polars as pl
 
     def write() -> Figures:
@@ -146,12 +146,12 @@ def shown_lake(path: str, users: int, length: int, actual: int, seed: int) -> Wo
 
 
 def _popular(draw: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Draw items of a catalogue in which the first are the most popular."""
+    """Draw items of a catalogue whose first items are the most popular."""
     return (_ITEMS * draw.random(shape) ** 3).astype("int64")
 
 
 def _shown(users: int, length: int, seed: tuple[int, ...]) -> pl.DataFrame:
-    """Draw more than is needed, and keep that many different items of every user, shuffled."""
+    """Draw more items than needed, and keep `length` distinct ones per user, shuffled."""
     import numpy as np
     import polars as pl
 
@@ -169,7 +169,7 @@ def _shown(users: int, length: int, seed: tuple[int, ...]) -> pl.DataFrame:
 
 
 def _bought(users: int, rows: int, seed: tuple[int, ...]) -> pl.DataFrame:
-    """Draw different interactions; again, as long as some are the same."""
+    """Draw distinct interactions: draw again until there are enough."""
     import numpy as np
     import polars as pl
 
@@ -213,7 +213,7 @@ def _quality(settings: Settings) -> Contest:
 
 
 def _memory(settings: Settings, rows: int) -> Contest:
-    """Up to 60 million recommendations have to fit into a gigabyte, more have to finish."""
+    """Up to 60 million recommendations must fit into a gigabyte; more must finish."""
     users = max(1, min(_LARGE_USERS, rows // _LENGTH))
     length = rows // users
     lake = _lake(settings, users, length, _LARGE_ACTUAL * users // _LARGE_USERS)
@@ -228,7 +228,7 @@ def _memory(settings: Settings, rows: int) -> Contest:
 
 
 def _diversity(settings: Settings) -> Contest:
-    """Ten million recommendations; looking for repeated ones is most of the work."""
+    """Ten million recommendations. Most of the work is to find repeated ones."""
     lake = _lake(settings, _LARGE_USERS, _LENGTH, _LARGE_ACTUAL)
     once, trusting = "polarsfair", 'polarsfair, repeats="none"'
     return Contest(

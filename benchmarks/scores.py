@@ -1,4 +1,4 @@
-"""Scores: every score metric from one lake, beside the bare count of the same bins."""
+"""Scores: all score metrics from one lake, compared with a bare count of the same bins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BINS = 1000
 
 
 def score_metrics() -> list[pf.Metric]:
-    """Return every metric that is read off the table of scores."""
+    """Return every metric that is computed from the table of scores."""
     import polarsfair as pf
 
     return [metric for metric in pf.metrics() if metric.tally is pf.fairness.scores]
@@ -39,7 +39,7 @@ def ours(lake: str) -> Work:
 
 
 def bare(lake: str) -> Work:
-    """Count rows per group, label and bin: what any answer from bins has to pay."""
+    """Count rows per group, label and bin: the cost of any method that uses bins."""
     import polars as pl
 
     def work() -> Figures:
@@ -51,7 +51,7 @@ def bare(lake: str) -> Work:
 
 
 def table_alone(lake: str) -> Work:
-    """Make the table of scores and read nothing off it."""
+    """Make the table of scores, without computing metrics from it."""
     import polars as pl
 
     from polarsfair import fairness
@@ -65,7 +65,7 @@ def table_alone(lake: str) -> Work:
 
 
 def curves(lake: str) -> Work:
-    """Give ten decision metrics at every threshold."""
+    """Compute ten decision metrics at every threshold."""
     import polars as pl
 
     from polarsfair import fairness
@@ -98,7 +98,7 @@ def _contest(settings: Settings, rows: int) -> Contest:
         (
             Contestant(_BARE, bare, where),
             Contestant(_OURS, ours, where),
-            # The same query twice: how far two equal things lie apart on this machine today.
+            # The same query again: the difference between the two is the noise of this run.
             Contestant(f"{_BARE}, again", bare, where),
             Contestant("polarsfair, the table alone", table_alone, where),
             Contestant("polarsfair, ten metrics at every threshold", curves, where),

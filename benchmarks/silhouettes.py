@@ -1,4 +1,4 @@
-"""The silhouette: linear in rows for squared distances, and beside scikit-learn for all pairs."""
+"""The silhouette: growth with the rows for squared distances, and compared with scikit-learn."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def point_rows(rows: int, *, seed: tuple[int, ...]) -> pl.DataFrame:
 
 
 def points(path: str, rows: int, seed: int) -> Work:
-    """Write a lake of points; each file has a seed of its own."""
+    """Write a lake of points. Each file has its own seed."""
 
     def write() -> Figures:
         for number, start in enumerate(range(0, rows, _FILE_ROWS)):
@@ -59,7 +59,7 @@ def _names() -> list[str]:
 
 
 def lazily(lake: str) -> Work:
-    """Give the squared silhouette of a lake, in two passes on the streaming engine."""
+    """Compute the squared silhouette of a lake, in two passes on the streaming engine."""
     import polars as pl
 
     from polarsfair import clustering
@@ -74,7 +74,7 @@ def lazily(lake: str) -> Work:
 
 
 def eagerly(lake: str, metric: str) -> Work:
-    """Give the silhouette of a frame that is already in memory."""
+    """Compute the silhouette of a frame that is already in memory."""
     import polars as pl
 
     from polarsfair import clustering
@@ -90,7 +90,7 @@ def eagerly(lake: str, metric: str) -> Work:
 
 
 def scikit_learn(lake: str, metric: str) -> Work:
-    """scikit-learn's silhouette of arrays in memory."""
+    """Compute scikit-learn's silhouette of arrays in memory."""
     import polars as pl
 
     scores = import_module("sklearn.metrics")
@@ -105,7 +105,7 @@ def scikit_learn(lake: str, metric: str) -> Work:
 
 
 def _growth(settings: Settings) -> Contest:
-    """Compare the cost of a row at the smallest and at the largest number of rows."""
+    """Compare the cost per row at the smallest and at the largest number of rows."""
     sizes = sorted(settings.rows)
     made = {
         rows: str(lakes.lake(settings.directory, points, rows=rows, seed=settings.seed))
@@ -129,7 +129,7 @@ def _growth(settings: Settings) -> Contest:
 
 
 def _apart(outcomes: Outcomes) -> float:
-    """Say how far the two squared silhouettes are apart."""
+    """Return the absolute difference of the two squared silhouettes."""
     values = [outcomes[name].runs[0].figures["sqeuclidean"] for name in (_SQUARED, _THEIR_SQUARED)]
     ours, theirs = (math.nan if value is None else value for value in values)
     return abs(theirs - ours)
@@ -139,7 +139,7 @@ def _beside_scikit_learn(settings: Settings) -> Contest:
     lake = str(lakes.lake(settings.directory, points, rows=_FEW, seed=settings.seed))
     ours = {_SQUARED: "sqeuclidean", _PLAIN: "euclidean"}
     theirs = {_THEIR_SQUARED: "sqeuclidean", _THEIR_PLAIN: "euclidean"}
-    # scikit-learn is among the tools of development, so that it needs no environment of its own.
+    # scikit-learn is in the `dev` extra, so it does not need its own environment.
     return Contest(
         f"silhouette, {_FEW:,} rows in memory, beside scikit-learn",
         (
@@ -166,7 +166,7 @@ def _beside_scikit_learn(settings: Settings) -> Contest:
 
 
 def contests(settings: Settings) -> list[Contest]:
-    """Return the contests of this benchmark; the one with scikit-learn on request."""
+    """Return the contests of this benchmark; the one with scikit-learn if requested."""
     found = [_growth(settings)]
     return [*found, _beside_scikit_learn(settings)] if settings.peers else found
 
