@@ -579,6 +579,7 @@ def test_bad_requests_end_with_2_and_one_line(
         ("`value=...`", "`--role value=COLUMN`"),
         ("`ref='New York'`", '`--ref "New York"`'),
         ("`ref={'sex': 'M', 'age': 30}`", "`--ref sex=M,age=30`"),
+        ('`ref={"sex": ..., "age": ...}`', "`--ref sex=...,age=...`"),
         ('`pred=pl.col("my col") > 0.5`', "`--pred '\"my col\" > 0.5'`"),
         ('`pred=pl.col("user") == 1`', "`--pred '\"user\" = 1'`"),
         ('`target={"a": 0.5, ...}`', "`--option 'target={\"a\": 0.5, ...}'`"),
@@ -596,7 +597,7 @@ def test_bad_requests_end_with_2_and_one_line(
                 '`features=[pl.col("x").fill_nan(None), ...]`',
             )
         ],
-        ("`actual.with_columns(pl.col(...).cast(pl.Int64))`", "`CAST(... AS BIGINT)`"),
+        ("`actual.with_columns(pl.col(...).cast(pl.Int32))`", "`CAST(... AS Int32)`"),
         ('`items.unique("item")`', "`DISTINCT ON (item)`"),
         ("`fairness.decisions`", "`fairness.decisions`"),
         ("`--out values.csv`", "`--out values.csv`"),

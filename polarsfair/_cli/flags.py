@@ -31,6 +31,7 @@ SQL = (
     (r"(.+)\.cast\(pl\.Float64\)", r"CAST(\1 AS DOUBLE)"),
     (r"(.+)\.cast\(pl\.Int64\)", r"CAST(\1 AS BIGINT)"),
     (r"(.+)\.cast\(pl\.String\)", r"CAST(\1 AS VARCHAR)"),
+    (r"(.+)\.cast\(pl\.(\w+)\)", r"CAST(\1 AS \2)"),
     (r'(.+)\.alias\("([^"]+)"\)', r"\1 AS \2"),
 )
 """Expressions as messages write them in Python, and the same in SQL."""
@@ -90,7 +91,7 @@ def _value(name: str, python: str) -> str:
     if text := re.fullmatch(r"'([^']*)'|\"([^\"]*)\"", python):
         return text[1] or text[2] or ""
     if name == "ref" and python.startswith("{"):
-        parts = re.findall(r"'([^']+)': ('[^']*'|[^,}]+)", python)
+        parts = re.findall(r"""['"]([^'"]+)['"]: ('[^']*'|[^,}]+)""", python)
         return ",".join(f"{part}={group.strip(chr(39))}" for part, group in parts)
     if name not in ROLES and name != "by":
         return python
