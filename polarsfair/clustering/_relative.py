@@ -14,9 +14,9 @@ from polarsfair._engine.tally import check_distinct
 from polarsfair.clustering._external.contingency import contingency
 from polarsfair.clustering._external.pair_counts import adjusted_rand
 from polarsfair.clustering._internal.centroids import calinski_harabasz
+from polarsfair.clustering._internal.distance_sums import volumes
 from polarsfair.clustering._internal.points import WEIGHT, features_of, moments
 from polarsfair.clustering._internal.silhouette import silhouette
-from polarsfair.clustering._internal.volumes import volumes
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from sklearn import metrics as sk
 
 import polarsfair as pf
 from polarsfair import clustering, fairness
-from polarsfair.clustering._internal import all_pairs as _pairwise
-from polarsfair.clustering._internal import distance_sums as _linear
-from polarsfair.clustering._tendency import uniformity as _tendency
+from polarsfair.clustering._internal import all_pairs, points
+from polarsfair.clustering._tendency import uniformity
 from tests.test_plans import in_memory_below_group_by
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
@@ -480,9 +479,9 @@ def test_more_rows_than_can_be_numbered_are_refused(
     """Polars numbers rows in 32 bits, and would panic beyond."""
     frame = blobs(31, 2, 3).with_columns(d=pl.int_range(31) % 2)
     how = {**ROLES, "by": by, "metric": kind}
-    monkeypatch.setattr(_linear, "MOST", 31)
+    monkeypatch.setattr(points, "MOST", 31)
     clustering.silhouette(frame, **how)
-    monkeypatch.setattr(_linear, "MOST", 30)
+    monkeypatch.setattr(points, "MOST", 30)
     words = r"more than 30 rows, and Polars can number no more: .*`polars\[rt64\]`"
     for call in (clustering.silhouette, clustering.silhouette_samples):
         with pytest.raises(ValueError, match=words):
@@ -500,7 +499,7 @@ QUADRATIC = [m for m in TWO_PASSES if m not in (clustering.dunn, clustering.dunn
 def test_too_many_pairs_name_what_scales(
     metric: pf.Metric, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pairwise, "LIMIT", 30)
+    monkeypatch.setattr(all_pairs, "LIMIT", 30)
     small, large = blobs(30, 2, 3), blobs(31, 2, 3)
     assert math.isfinite(metric(small, **ROLES))
     words = r"more than 30: use .*sqeuclidean.*silhouette_estimate"
@@ -517,8 +516,8 @@ def test_too_many_pairs_name_what_scales(
 
 
 def test_other_guards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_pairwise, "LIMIT", 30)
-    monkeypatch.setattr(_tendency, "LIMIT", 30)
+    monkeypatch.setattr(all_pairs, "LIMIT", 30)
+    monkeypatch.setattr(uniformity, "LIMIT", 30)
     frame = blobs(31, 2, 3)
     with pytest.raises(ValueError, match=r"sqeuclidean.*silhouette_estimate"):
         clustering.silhouette_samples(frame, **ROLES)

@@ -6,23 +6,40 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.legacy import fault
-from polarsfair.clustering._internal.points import CLUSTER, FEATURE, Points
+from polarsfair._engine.legacy import (
+    fault,
+)
+from polarsfair.clustering._internal.points import (
+    CLUSTER,
+    FEATURE,
+    WEIGHT,
+    Points,
+    beside,
+    counted_frequencies,
+    moments_of,
+    points_of,
+    unit_points,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from polarsfair._typing import IntoColumn, IntoFeatures
+
     Floats: TypeAlias = NDArray[np.float64]
     Codes: TypeAlias = NDArray[np.int64]
+
 
 LIMIT = 50_000
 """Rows a slice up to which all pairs are looked at: two and a half thousand million distances."""
 
+
 _BLOCK = 512
 """Rows and columns of a block of distances: two megabytes, which stay in the processor's cache."""
+
 
 SCIPY: Mapping[str, Literal["euclidean", "cityblock", "sqeuclidean"]] = {
     "euclidean": "euclidean",
@@ -30,6 +47,23 @@ SCIPY: Mapping[str, Literal["euclidean", "cityblock", "sqeuclidean"]] = {
     "sqeuclidean": "sqeuclidean",
 }
 """Names of the distances that SciPy computes."""
+
+
+METRICS = ("euclidean", "manhattan", "sqeuclidean", "cosine", "hamming")
+
+
+QUADRATIC = ("euclidean", "manhattan")
+
+
+SEARCHED = ("euclidean", "manhattan", "sqeuclidean", "cosine")
+
+
+def check_metric(metric: Any, allowed: Sequence[str] = METRICS) -> str:
+    """Raise unless `metric` is the name of a distance that is known here."""
+    if metric not in allowed:
+        msg = f"`metric` is one of {', '.join(map(repr, allowed))}; got {metric!r}"
+        raise ValueError(msg)
+    return str(metric)
 
 
 def per_slice(
@@ -175,6 +209,7 @@ def centroid_gaps(
 PAIRED = ("squares", "cross", "gaps", "gap_squares")
 """Sums that only a look at all pairs gives."""
 
+
 VALUES = ("within", "volume", *PAIRED, "silhouette")
 """What a row adds to the table."""
 
@@ -215,3 +250,54 @@ def pair_lines(points: Points, lines: pl.LazyFrame, metric: str) -> pl.LazyFrame
     result = {key: schema[key] for key in points.keys} | dict.fromkeys(VALUES, pl.Float64())
     rows = guarded(points, lines, f'`metric="{metric}"`', '`metric="sqeuclidean"`')
     return per_slice(points, rows, summed, result)
+
+
+def slice_lines(points: Points) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Give the clusters, and per slice their number, the rows, and the pairs within clusters."""
+    lines = counted_frequencies(points, moments_of(points)).cache()
+    weight = (WEIGHT if points.weighted else pl.col("n")).cast(pl.Float64)
+    size = pl.when(CLUSTER.is_not_null()).then(weight).otherwise(0.0)
+    sums = {
+        "n": pl.when(CLUSTER.is_not_null()).then(pl.col("n")).otherwise(0).sum(),
+        "clusters": (size > 0).sum().cast(pl.Int64),
+        "pairs": (size * (size - 1) / 2).sum(),
+    }
+    slices = lines.group_by(points.slices).agg(**sums) if points.slices else lines.select(**sums)
+    return lines, slices
+
+
+def beside_slices(
+    points: Points,
+    slices: pl.LazyFrame,
+    rows: pl.LazyFrame,
+    function: Callable[[pl.DataFrame], dict[str, float]],
+    names: Sequence[str],
+) -> pl.LazyFrame:
+    """Put beside every slice the numbers that `function` makes of its rows."""
+    keys = list(points.slices)
+    schema = points.rows.collect_schema()
+    result = {key: schema[key] for key in keys} | dict.fromkeys(names, pl.Float64())
+
+    def called(frame: pl.DataFrame) -> pl.DataFrame:
+        found = function(frame)
+        values = [pl.Series(name, [found[name]], pl.Float64).fill_nan(None) for name in names]
+        return pl.DataFrame([*(frame[key].head(1) for key in keys), *values])
+
+    found = per_slice(points, rows, called, result)
+    if not keys:
+        return beside(slices, found, keys)
+    return points.called(slices.join(found, on=keys, how="left", nulls_equal=True))
+
+
+def measured_points(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    cluster: IntoColumn | None,
+    features: IntoFeatures | None,
+    weight: IntoColumn | None,
+    metric: str,
+) -> tuple[Points, Points]:
+    """Give the points, and the points as their distances are measured."""
+    check_metric(metric, SEARCHED)
+    points = points_of(rows, by, cluster=cluster, features=features, weight=weight)
+    return points, unit_points(points) if metric == "cosine" else points

@@ -6,17 +6,35 @@ lies; a second look gathers that bin alone.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
-from polarsfair.clustering._internal.all_pairs import arrays_of, blocks, distances, ordered
+import polars as pl
+
+from polarsfair._engine.metric import define
+from polarsfair._engine.tally import Tally
+from polarsfair._formula import quotient
+from polarsfair.clustering._internal.all_pairs import (
+    arrays_of,
+    beside_slices,
+    blocks,
+    distances,
+    guarded,
+    measured_points,
+    ordered,
+    slice_lines,
+)
+from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    import polars as pl
-
+    from polarsfair._typing import IntoColumn, IntoFeatures
     from polarsfair.clustering._internal.all_pairs import Codes, Floats
+
+__all__ = ["c_index", "order"]
+
 
 _BINS = 1 << 16
 
@@ -126,3 +144,92 @@ def _first(values: Floats, times: Floats, wanted: float) -> float:
 
     before = np.cumsum(times) - times
     return float((values * np.clip(wanted - before, 0, times)).sum())
+
+
+def _count_order(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    cluster: IntoColumn | None = None,
+    features: IntoFeatures | None = None,
+    weight: IntoColumn | None = None,
+    metric: str = "euclidean",
+) -> pl.LazyFrame:
+    """Sum the distances within clusters, and as many of the smallest and of the largest.
+
+    The table has a line per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters,
+    ``inside``, the sum of their distances, and ``lowest`` and ``highest``, the sums of as many of
+    the smallest and largest distances of all pairs of rows. At most 50,000 rows a slice, in flat
+    memory. ``metric`` is ``"euclidean"``, ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``.
+    Tables do not add up.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> clustering.order(df, cluster="c", features="x").select("inside", "lowest", "highest")
+    shape: (1, 3)
+    ┌────────┬────────┬─────────┐
+    │ inside ┆ lowest ┆ highest │
+    │ ---    ┆ ---    ┆ ---     │
+    │ f64    ┆ f64    ┆ f64     │
+    ╞════════╪════════╪═════════╡
+    │ 3.0    ┆ 3.0    ┆ 11.0    │
+    └────────┴────────┴─────────┘
+    """
+    points, measured = measured_points(rows, by, cluster, features, weight, metric)
+    lines, slices = slice_lines(points)
+    few = guarded(measured, lines, "`c_index`", '`beta_cv` with `metric="sqeuclidean"`')
+    search = functools.partial(order_sums, metric=metric)
+    return beside_slices(points, slices, few, search, ("inside", "lowest", "highest"))
+
+
+order = Tally(
+    name="clustering.order",
+    count=_count_order,
+    cells=(),
+    sums={n: pl.col(n).sum() for n in ("n", "clusters", "pairs", "inside", "lowest", "highest")},
+    defaults={},
+    mergeable=False,
+    single=("metric",),
+)
+
+
+_share = functools.partial(
+    define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric
+)
+
+
+@_share(order, bounds=(0.0, 1.0), better="lower", ideal=0.0)
+def c_index() -> pl.Expr:
+    """Where the distances within clusters lie between the smallest and largest possible.
+
+    Formula: (W - L) / (H - L), with W the sum of distances of the pairs of rows of one cluster, L
+    and H the sums of as many of the smallest and of the largest distances of all pairs. Undefined
+    with one cluster, where every row is a cluster, and where all distances are equal.
+
+    Range 0 to 1; ideal 0; lower is better.
+
+    Parameters
+    ----------
+    metric
+        ``"euclidean"`` (default), ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``; all look at
+        all pairs of rows, at most 50,000 rows a slice.
+
+    References
+    ----------
+    Hubert, Levin (1976). A General Statistical Framework for Assessing Categorical Clustering in
+    Free Recall. Psychological Bulletin 83(6), 1072-1080.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 3.0, 4.0, 6.0]})
+    >>> round(df.pipe(clustering.c_index, cluster="c", features=["x"]), 4)
+    0.2857
+    """
+    inside, low, high = (pl.col(name).first() for name in ("inside", "lowest", "highest"))
+    varies = (pl.col("pairs").first() > 0) & (high - low > 1e-12 * high)
+    return pl.when(varies).then(quotient(inside - low, high - low).clip(0, 1))

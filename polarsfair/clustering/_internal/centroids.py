@@ -10,23 +10,93 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.metric import Metric, Variant, define
+from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
-from polarsfair.clustering._internal.distance_sums import overall_mean
 from polarsfair.clustering._internal.points import (
+    FEATURE,
+    MEAN,
     WEIGHT,
+    Points,
+    centres_of,
     means_of,
     merged_clusters,
+    moment_sums,
     moments,
+    moments_of,
+    overall_mean,
+    points_of,
     squared_gap,
 )
-from polarsfair.clustering._internal.radii import radii
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from polarsfair._typing import IntoColumn, IntoFeatures
 
-__all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid"]
+__all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid", "radii"]
+
+
+def _count_radii(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    cluster: IntoColumn | None = None,
+    features: IntoFeatures | None = None,
+    weight: IntoColumn | None = None,
+) -> pl.LazyFrame:
+    """Count how far the rows of every cluster lie from its mean.
+
+    The table of `moments` with two columns more: ``reach``, the sum of Euclidean distances to the
+    mean, and ``radius``, the largest. The rows are read twice, so that tables do not add up.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2], "x": [0.0, 2.0, 5.0], "y": [1, 1, 0]})
+    >>> table = clustering.radii(df, cluster="c", features=["x", "y"])
+    >>> table.select("cluster", "n", "reach", "radius").sort("cluster")
+    shape: (2, 4)
+    ┌─────────┬─────┬───────┬────────┐
+    │ cluster ┆ n   ┆ reach ┆ radius │
+    │ ---     ┆ --- ┆ ---   ┆ ---    │
+    │ i64     ┆ i64 ┆ f64   ┆ f64    │
+    ╞═════════╪═════╪═══════╪════════╡
+    │ 1       ┆ 2   ┆ 2.0   ┆ 1.0    │
+    │ 2       ┆ 1   ┆ 0.0   ┆ 0.0    │
+    └─────────┴─────┴───────┴────────┘
+    """
+    points = points_of(rows, by, cluster=cluster, features=features, weight=weight)
+    lines = moments_of(points).cache()
+    return points.table(_with_radii(points, lines))
+
+
+def _with_radii(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
+    keys = points.keys
+    centres = centres_of(points, lines).select(*keys, *(MEAN + name for name in points.features))
+    gaps = [pl.col(FEATURE + name) - pl.col(MEAN + name) for name in points.features]
+    gap = pl.sum_horizontal(part * part for part in gaps).sqrt()
+    beside = points.known.join(centres, on=keys, how="inner", nulls_equal=True)
+    weight = WEIGHT if points.weighted else pl.lit(1.0)
+    far = beside.select(*keys, radius=pl.when(weight > 0).then(gap), reach=weight * gap)
+    radii = far.group_by(keys).agg(pl.col("reach").sum(), pl.col("radius").max())
+    return lines.join(radii, on=keys, how="left", nulls_equal=True)
+
+
+radii = Tally(
+    name="clustering.radii",
+    count=_count_radii,
+    cells=("cluster",),
+    sums=lambda columns: {
+        **moment_sums(columns),
+        "reach": pl.col("reach").sum(),
+        "radius": pl.col("radius").max(),
+    },
+    defaults={"w": pl.col("n")},
+    contains=(moments,),
+    mergeable=False,
+)
 
 
 def check_means(metric: Metric, schema: pl.Schema) -> None:
@@ -86,6 +156,7 @@ def _rivals_by_mean(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 _SEVERAL = (WEIGHT > 0).sum() > 1
+
 
 _share = functools.partial(
     define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric, check=check_means

@@ -9,57 +9,53 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.legacy import BAD, fault, stopping
-from polarsfair._engine.rows import ONE
+from polarsfair._engine.tally import Tally
 from polarsfair.clustering._external.contingency import within
+from polarsfair.clustering._internal.all_pairs import (
+    PAIRED,
+    QUADRATIC,
+    VALUES,
+    check_metric,
+    pair_lines,
+)
+from polarsfair.clustering._internal.categories import (
+    category_lines,
+    category_volumes,
+)
 from polarsfair.clustering._internal.points import (
+    APART,
     CLUSTER,
     FEATURE,
     MEAN,
+    OTHER,
+    OWN,
+    ROW,
+    SIZE,
+    SPREAD,
     WEIGHT,
     Points,
+    beside,
     centres_of,
+    counted_frequencies,
     means_of,
+    moment_sums,
+    moments,
+    moments_of,
+    overall_mean,
+    points_of,
+    unit_points,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ROW = "|row"
-"""Numbers rows; the second pass puts what belongs to one row together by it."""
+    from polarsfair._typing import IntoColumn, IntoFeatures
 
-MOST = 2**32 - 1 if pl.get_index_type() == pl.UInt32 else 2**63 - 1
-"""Rows that Polars can number."""
-
-OTHER, OWN, SIZE, APART, SPREAD = "|other", "|own", "|size", "|apart", "|spread"
-
-
-def few_enough(clusters: pl.LazyFrame) -> pl.LazyFrame:
-    """Stop, before the rows are numbered, where they are more than Polars can number."""
-    message = (
-        f"there are more than {MOST:,} rows, and Polars can number no more: ask of fewer rows a"
-        " call, or install `polars[rt64]`"
-    )
-    return stopping(clusters, [fault(pl.col("n").sum() > MOST, message)], ["w"])
-
-
-def unit_points(points: Points) -> Points:
-    """Give the same points with rows of length one; a row of zeros stays."""
-    columns = [pl.col(name) for name in points.columns]
-    largest = pl.max_horizontal(column.abs() for column in columns)
-    # Scaled by the largest first, so that no square over- or underflows.
-    scaled = [pl.when(largest > 0).then(column / largest).otherwise(0.0) for column in columns]
-    length = pl.sum_horizontal(part * part for part in scaled).sqrt()
-    named = [
-        pl.when(length > 0).then(part / length).otherwise(part).alias(name)
-        for part, name in zip(scaled, points.columns, strict=True)
-    ]
-    return replace(points, rows=points.rows.with_columns(named))
+__all__ = ["volumes"]
 
 
 def unit_spread() -> pl.Expr:
@@ -95,13 +91,6 @@ def squared_volumes(centres: pl.LazyFrame, slices: Sequence[str], metric: str) -
     return centres.with_columns(gap.alias("|gap")).with_columns(
         within=half * 2 * WEIGHT * spread - zeros, volume=half * volume - zeros
     )
-
-
-def overall_mean(name: str, keys: Sequence[str]) -> pl.Expr:
-    """Give the mean of a feature over all clusters of a slice, around one of their means."""
-    near = pl.col(name).mean()
-    shift = (WEIGHT * (pl.col(name) - near)).sum() / WEIGHT.filter(pl.col(name).is_not_null()).sum()
-    return within(near + shift, keys)
 
 
 def squared_rows(
@@ -140,129 +129,100 @@ def _added(parts: Sequence[pl.Expr]) -> pl.Expr:
     return functools.reduce(operator.add, parts)
 
 
-def beside(rows: pl.LazyFrame, sides: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
-    """Join every row with all lines of its slice, the rows in their order."""
-    if not slices:
-        return rows.join(sides, how="cross", maintain_order="left")
-    return rows.join(sides, on=list(slices), how="inner", nulls_equal=True, maintain_order="left")
+def lines_with_volumes(points: Points, metric: str) -> tuple[pl.LazyFrame, pl.LazyFrame, Points]:
+    """Give the table's lines with sums of distances, the clusters, and the points as measured."""
+    if metric == "hamming":
+        lines = counted_frequencies(points, category_lines(points)).cache()
+        centres = centres_of(points, lines).cache()
+        return _shared_out(points, lines, category_volumes(points, centres)), centres, points
+    lines = counted_frequencies(points, moments_of(points)).cache()
+    measured = unit_points(points) if metric == "cosine" else points
+    own = moments_of(measured).cache() if metric == "cosine" else lines
+    centres = spread_centres(measured, own, metric).cache()
+    summed = squared_volumes(centres, points.slices, metric)
+    return _shared_out(points, lines, summed), centres, measured
 
 
-def row_silhouettes(points: Points, pairs: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the silhouette of every row from its distances to every cluster.
-
-    The rows are in order, so that a sorted `group_by` holds one row at a time; a hash of all of
-    them would not fit.
-    """
-    kept = [*points.keys, *(["w"] if points.weighted else [])]
-    own = pl.col(OWN)
-    found = (
-        pairs.set_sorted(ROW)
-        .group_by(ROW)
-        .agg(
-            *(pl.col(name).first() for name in kept),
-            inside=pl.when(own).then(pl.col(APART)).max(),
-            size=pl.when(own).then(pl.col(SIZE)).max(),
-            outside=pl.when(~own).then(pl.col(APART)).min(),
-        )
-    )
-    size, outside = pl.col("size"), pl.col("outside")
-    inside = pl.col("inside") * size / (size - 1)
-    larger = pl.max_horizontal(inside, outside)
-    value = pl.when((size > 1) & (larger > 0)).then((outside - inside) / larger).otherwise(0.0)
-    defined = outside.is_not_null() & size.is_not_null()
-    return found.select(ROW, *kept, silhouette=pl.when(defined).then(value))
-
-
-def category_counts(points: Points, name: str) -> pl.LazyFrame:
-    """Count the rows of every cluster that have each category of a feature."""
-    weight = WEIGHT if points.weighted else ONE
-    rows = points.known.select(*points.slices, "cluster", FEATURE + name, times=weight)
-    counted = rows.group_by(*points.slices, "cluster", FEATURE + name).agg(pl.col("times").sum())
-    return counted.filter(pl.col("times") > 0)
-
-
-def category_lines(points: Points) -> pl.LazyFrame:
-    """Count rows per slice, group and cluster, where features are categories."""
-    schema = points.rows.collect_schema()
-    real = [name for name in points.columns if schema[name].is_float()]
-    wrong = {f"bad|{name}": (~pl.col(name).is_finite()).cast(pl.Int64) for name in real}
-    sums = {"n": ONE, **wrong}
-    sums |= {name: pl.col(name) for name in ("w", BAD) if points.weighted}
-    counted = (
-        points.rows.select(*points.keys, **sums)
-        .group_by(points.keys)
-        .agg(pl.col(name).sum() for name in sums)
-    )
-    faults = [*points.faults, *(_not_a_category(name) for name in real)]
-    kept = ["n", *(["w"] if points.weighted else [])]
-    return stopping(counted, faults, kept).select(*points.keys, *kept)
-
-
-def _not_a_category(name: str) -> pl.Expr:
-    plain = name.removeprefix(FEATURE)
-    return fault(
-        (pl.col(f"bad|{name}") > 0) & CLUSTER.is_not_null(),
-        f"the feature {plain!r} holds NaN or an infinite value: make it null to leave the row out,"
-        f' such as `pl.col("{plain}").fill_nan(None)`',
-    )
-
-
-def category_volumes(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the sums of differing categories within every cluster, and of its rows to all rows."""
+def _shared_out(points: Points, lines: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
+    """Give every line its share, by weight, of its cluster's sums."""
     keys = [*points.slices, "cluster"]
-    alike = []
-    for name in points.features:
-        counted = category_counts(points, name)
-        times = pl.col("times").cast(pl.Float64)
-        everywhere = times.sum().over(*points.slices, FEATURE + name)
-        both = counted.select(*keys, own=times * times, shared=times * everywhere)
-        alike.append(both)
-    summed = pl.concat(alike).group_by(keys).agg(pl.col("own", "shared").sum())
-    size, features = WEIGHT.cast(pl.Float64), float(len(points.features))
-    joined = centres.join(summed, on=keys, how="left", nulls_equal=True)
-    total = within(size.sum(), points.slices)
+    sums = centres.select(*keys, "within", "volume", WEIGHT.alias("|all"))
+    joined = lines.join(sums, on=keys, how="left", nulls_equal=True)
+    weight = WEIGHT if points.weighted else pl.col("n")
+    share = weight / pl.col("|all")
     return joined.with_columns(
-        within=features * size * size - pl.col("own"),
-        volume=features * size * total - pl.col("shared"),
-    ).drop("own", "shared")
+        pl.col("within") * share,
+        pl.col("volume") * share,
+        *(pl.lit(None, pl.Float64).alias(name) for name in PAIRED),
+    ).drop("|all")
 
 
-def category_rows(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
-    """Set every row beside every cluster of its slice, with the mean number of differences."""
-    slices = list(points.slices)
-    alike = pl.lit(0.0)
-    for name in points.features:
-        column = FEATURE + name
-        lookup = _shares(points, name, centres)
-        rows = rows.join(
-            lookup, on=[*slices, column], how="left", nulls_equal=True, maintain_order="left"
-        )
-        alike = alike + pl.col(f"|share|{name}")
-    sides = centres.sort("cluster").select(*slices, CLUSTER.alias(OTHER), WEIGHT.alias(SIZE))
-    listed = (
-        sides.group_by(slices, maintain_order=True).agg(OTHER, SIZE)
-        if slices
-        else sides.select(pl.col(OTHER).implode(), pl.col(SIZE).implode())
-    )
-    weight = ["w"] if points.weighted else []
-    kept = rows.select(ROW, *points.keys, *weight, alike.alias(APART))
-    opened = beside(kept, listed, slices).explode(APART, OTHER, SIZE)
-    own = (pl.col(OTHER) == CLUSTER).alias(OWN)
-    different = float(len(points.features)) - pl.col(APART)
-    return opened.select(ROW, *points.keys, *weight, SIZE, own, different.alias(APART))
+def lines_with_pairs(points: Points, metric: str) -> pl.LazyFrame:
+    """Give the table's lines with all that pairs of rows tell."""
+    lines = counted_frequencies(points, moments_of(points)).cache()
+    pairs = pair_lines(points, lines, metric)
+    return lines.join(pairs, on=points.keys, how="left", nulls_equal=True)
 
 
-def _shares(points: Points, name: str, centres: pl.LazyFrame) -> pl.LazyFrame:
-    """List for every category its share in every cluster, in the order of the clusters."""
-    slices, column = list(points.slices), FEATURE + name
-    counted = category_counts(points, name)
-    seen = points.known.select(*slices, column).unique()
-    clusters = centres.select(*slices, "cluster", "w")
-    every = (
-        seen.join(clusters, on=slices, how="inner", nulls_equal=True)
-        if slices
-        else seen.join(clusters, how="cross")
-    )
-    full = every.join(counted, on=[*slices, "cluster", column], how="left", nulls_equal=True)
-    share = (pl.col("times").fill_null(0) / WEIGHT).sort_by("cluster")
-    return full.group_by(*slices, column).agg(share.alias(f"|share|{name}"))
+def pair_sums(columns: Sequence[str]) -> dict[str, pl.Expr]:
+    """Name the sums of the table; they do not merge."""
+    return {**moment_sums(columns), **{name: pl.col(name).sum() for name in VALUES[:-1]}}
+
+
+def _count_volumes(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    cluster: IntoColumn | None = None,
+    features: IntoFeatures | None = None,
+    weight: IntoColumn | None = None,
+    metric: str = "euclidean",
+) -> pl.LazyFrame:
+    """Count the distances within every cluster and of its rows to all rows.
+
+    The table of `moments` with ``within``, the sum of distances over all ordered pairs of rows of
+    the cluster, and ``volume``, the sum over all pairs of a row of the cluster and any row;
+    further, over those pairs, sums of the squared distance (``squares``), of the distance of the
+    two clusters' means (``gaps``), its square (``gap_squares``) and its product with the distance
+    (``cross``). Tables do not add up.
+
+    ``metric`` is ``"euclidean"`` or ``"manhattan"``, which look at all pairs of rows, at most
+    50,000 rows a slice; or ``"sqeuclidean"``, ``"cosine"``, ``"hamming"`` (the number of features
+    that differ, of any type; without means), which follow from a few sums at any size and leave
+    the further columns empty.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2], "x": [0.0, 2.0, 5.0]})
+    >>> table = clustering.volumes(df, cluster="c", features="x")
+    >>> table.select("cluster", "n", "within", "volume").sort("cluster")
+    shape: (2, 4)
+    ┌─────────┬─────┬────────┬────────┐
+    │ cluster ┆ n   ┆ within ┆ volume │
+    │ ---     ┆ --- ┆ ---    ┆ ---    │
+    │ i64     ┆ i64 ┆ f64    ┆ f64    │
+    ╞═════════╪═════╪════════╪════════╡
+    │ 1       ┆ 2   ┆ 4.0    ┆ 12.0   │
+    │ 2       ┆ 1   ┆ 0.0    ┆ 8.0    │
+    └─────────┴─────┴────────┴────────┘
+    """
+    check_metric(metric)
+    numeric = metric != "hamming"
+    points = points_of(rows, by, cluster=cluster, features=features, weight=weight, numeric=numeric)
+    if metric in QUADRATIC:
+        return points.table(lines_with_pairs(points, metric).drop("silhouette"))
+    return points.table(lines_with_volumes(points, metric)[0])
+
+
+volumes = Tally(
+    name="clustering.volumes",
+    count=_count_volumes,
+    cells=("cluster",),
+    sums=pair_sums,
+    defaults={"w": pl.col("n")},
+    contains=(moments,),
+    mergeable=False,
+    single=("metric",),
+)

@@ -6,18 +6,41 @@ farther, or nearer, than a pair already found is not looked at.
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from polarsfair.clustering._internal.all_pairs import LIMIT, arrays_of, blocks, distances, ordered
+import polars as pl
+
+from polarsfair._engine.metric import define
+from polarsfair._engine.tally import Tally
+from polarsfair._formula import quotient
+from polarsfair.clustering._internal.all_pairs import (
+    LIMIT,
+    arrays_of,
+    beside_slices,
+    blocks,
+    distances,
+    measured_points,
+    ordered,
+    slice_lines,
+)
+from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Sequence
 
+    from polarsfair._typing import IntoColumn, IntoFeatures
     from polarsfair.clustering._internal.all_pairs import Codes, Floats
 
+__all__ = ["dunn", "extremes"]
+
+
 _BLOCK = 1024
+
+
 _SLACK = 1e-9
 """Bounds are widened by this much, so that rounding leaves no pair out."""
 
@@ -174,3 +197,94 @@ def _facing(one: _Cluster, other: _Cluster, shortest: float, metric: str) -> tup
     along_other = (other.values - one.middle) @ line / length
     limit = shortest + _SLACK * (shortest + length + one.radius + other.radius)
     return along_one >= along_other.min() - limit, along_other <= along_one.max() + limit
+
+
+def _count_extremes(
+    rows: pl.LazyFrame,
+    by: Sequence[pl.Expr],
+    *,
+    cluster: IntoColumn | None = None,
+    features: IntoFeatures | None = None,
+    weight: IntoColumn | None = None,
+    metric: str = "euclidean",
+) -> pl.LazyFrame:
+    """Find the two nearest rows of different clusters and the two farthest of one.
+
+    The table has a line per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters,
+    ``separation`` and ``diameter``. Rows that cannot be among the extremes are left out of the
+    search; what remains may be all of them, and then it stops with an error. ``metric`` is
+    ``"euclidean"``, ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``. Tables do not add up.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> clustering.extremes(df, cluster="c", features="x")
+    shape: (1, 5)
+    ┌─────┬──────────┬───────┬────────────┬──────────┐
+    │ n   ┆ clusters ┆ pairs ┆ separation ┆ diameter │
+    │ --- ┆ ---      ┆ ---   ┆ ---        ┆ ---      │
+    │ i64 ┆ i64      ┆ f64   ┆ f64        ┆ f64      │
+    ╞═════╪══════════╪═══════╪════════════╪══════════╡
+    │ 4   ┆ 2        ┆ 2.0   ┆ 3.0        ┆ 2.0      │
+    └─────┴──────────┴───────┴────────────┴──────────┘
+    """
+    points, measured = measured_points(rows, by, cluster, features, weight, metric)
+    _, slices = slice_lines(points)
+    search = functools.partial(extremes_of, metric=metric)
+    return beside_slices(points, slices, measured.known, search, ("separation", "diameter"))
+
+
+extremes = Tally(
+    name="clustering.extremes",
+    count=_count_extremes,
+    cells=(),
+    sums={n: pl.col(n).sum() for n in ("n", "clusters", "pairs", "separation", "diameter")},
+    defaults={},
+    mergeable=False,
+    single=("metric",),
+)
+
+
+_share = functools.partial(
+    define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric
+)
+
+
+@_share(extremes, bounds=(0.0, math.inf), better="higher")
+def dunn() -> pl.Expr:
+    """Smallest distance between clusters over the largest distance within one.
+
+    Formula: the smallest distance of two rows of different clusters over the largest distance of
+    two rows of one cluster. Undefined with one cluster and where every row is a cluster.
+
+    Range 0 to inf; no ideal; higher is better.
+
+    Parameters
+    ----------
+    metric
+        ``"euclidean"`` (default), ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``.
+
+    Notes
+    -----
+    Two pairs of rows decide it, so that one outlier changes everything, and no sample can estimate
+    it. The search leaves out rows that cannot be among the extremes; where it does not get below
+    some thousand million distances it stops with an error: see `dunn_centroid`. The rows
+    are held in memory.
+
+    References
+    ----------
+    Dunn (1974). Well-Separated Clusters and Optimal Fuzzy Partitions. Journal of Cybernetics 4(1),
+    95-104.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> df.pipe(clustering.dunn, cluster="c", features=["x"])
+    1.5
+    """
+    several = (pl.col("clusters").first() > 1) & (pl.col("pairs").first() > 0)
+    return pl.when(several).then(quotient(pl.col("separation").first(), pl.col("diameter").first()))

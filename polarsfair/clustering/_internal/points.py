@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from polarsfair._engine.legacy import (
 )
 from polarsfair._engine.rows import ONE
 from polarsfair._engine.tally import Tally
+from polarsfair.clustering._external.contingency import whole, within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,16 +37,32 @@ if TYPE_CHECKING:
 
 __all__ = ["moments"]
 
+
 FEATURE = "x|"
 """Begins the columns that hold features on the row side."""
+
 
 MEAN = "mean_"
 """Begins the columns that hold the means of features in a table."""
 
+
 SLICE = "by|"
 """Begins the columns that hold slices, so that none is called like another column of a plan."""
 
+
+ROW = "|row"
+"""Numbers rows; the second pass puts what belongs to one row together by it."""
+
+
+MOST = 2**32 - 1 if pl.get_index_type() == pl.UInt32 else 2**63 - 1
+"""Rows that Polars can number."""
+
+
+OTHER, OWN, SIZE, APART, SPREAD = "|other", "|own", "|size", "|apart", "|spread"
+
+
 CLUSTER, WEIGHT = pl.col("cluster"), pl.col("w")
+
 
 _ROUNDING = 1e-15
 """Relative differences of means up to this are rounding, not distance."""
@@ -340,6 +357,50 @@ def squared_gap(left: Sequence[str], right: Sequence[str]) -> pl.Expr:
         )
         parts.append(pl.when(gap.abs() > _ROUNDING * scale).then(gap * gap).otherwise(0.0))
     return pl.sum_horizontal(parts)
+
+
+def few_enough(clusters: pl.LazyFrame) -> pl.LazyFrame:
+    """Stop, before the rows are numbered, where they are more than Polars can number."""
+    message = (
+        f"there are more than {MOST:,} rows, and Polars can number no more: ask of fewer rows a"
+        " call, or install `polars[rt64]`"
+    )
+    return stopping(clusters, [fault(pl.col("n").sum() > MOST, message)], ["w"])
+
+
+def unit_points(points: Points) -> Points:
+    """Give the same points with rows of length one; a row of zeros stays."""
+    columns = [pl.col(name) for name in points.columns]
+    largest = pl.max_horizontal(column.abs() for column in columns)
+    # Scaled by the largest first, so that no square over- or underflows.
+    scaled = [pl.when(largest > 0).then(column / largest).otherwise(0.0) for column in columns]
+    length = pl.sum_horizontal(part * part for part in scaled).sqrt()
+    named = [
+        pl.when(length > 0).then(part / length).otherwise(part).alias(name)
+        for part, name in zip(scaled, points.columns, strict=True)
+    ]
+    return replace(points, rows=points.rows.with_columns(named))
+
+
+def overall_mean(name: str, keys: Sequence[str]) -> pl.Expr:
+    """Give the mean of a feature over all clusters of a slice, around one of their means."""
+    near = pl.col(name).mean()
+    shift = (WEIGHT * (pl.col(name) - near)).sum() / WEIGHT.filter(pl.col(name).is_not_null()).sum()
+    return within(near + shift, keys)
+
+
+def beside(rows: pl.LazyFrame, sides: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
+    """Join every row with all lines of its slice, the rows in their order."""
+    if not slices:
+        return rows.join(sides, how="cross", maintain_order="left")
+    return rows.join(sides, on=list(slices), how="inner", nulls_equal=True, maintain_order="left")
+
+
+def counted_frequencies(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Stop where a weight is no whole number: rows are counted one by one here."""
+    if not points.weighted or lines.collect_schema()["w"].is_integer():
+        return lines
+    return lines.with_columns(w=whole(WEIGHT).cast(pl.Float64))
 
 
 def _count_moments(

@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from polarsfair._engine.columns import columns_of
+from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import define
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
-from polarsfair.clustering._internal.distance_sums import (
-    ROW,
-    category_rows,
-    few_enough,
-    row_silhouettes,
-    squared_rows,
-)
-from polarsfair.clustering._internal.lines import (
+from polarsfair.clustering._internal.all_pairs import (
     QUADRATIC,
     check_metric,
+    guarded,
+    pair_values,
+    per_slice,
+)
+from polarsfair.clustering._internal.categories import (
+    category_rows,
+)
+from polarsfair.clustering._internal.distance_sums import (
     lines_with_pairs,
     lines_with_volumes,
     pair_sums,
+    squared_rows,
+    volumes,
 )
-from polarsfair.clustering._internal.points import CLUSTER, WEIGHT, Points, moments, points_of
-from polarsfair.clustering._internal.volumes import volumes
+from polarsfair.clustering._internal.points import (
+    APART,
+    CLUSTER,
+    OWN,
+    ROW,
+    SIZE,
+    WEIGHT,
+    Points,
+    counted_frequencies,
+    features_of,
+    few_enough,
+    moments,
+    moments_of,
+    points_of,
+)
 from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFeatures, IntoGroup
+    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoGroup, IntoSlices
 
-__all__ = ["silhouette", "silhouette_by_cluster", "silhouettes"]
+__all__ = ["silhouette", "silhouette_by_cluster", "silhouette_samples", "silhouettes"]
 
 
 def silhouette_lines(points: Points, metric: str) -> pl.LazyFrame:
@@ -60,6 +78,32 @@ def linear_silhouettes(
     else:
         pairs = squared_rows(points, rows, centres, cosine=metric == "cosine")
     return row_silhouettes(points, pairs)
+
+
+def row_silhouettes(points: Points, pairs: pl.LazyFrame) -> pl.LazyFrame:
+    """Give the silhouette of every row from its distances to every cluster.
+
+    The rows are in order, so that a sorted `group_by` holds one row at a time; a hash of all of
+    them would not fit.
+    """
+    kept = [*points.keys, *(["w"] if points.weighted else [])]
+    own = pl.col(OWN)
+    found = (
+        pairs.set_sorted(ROW)
+        .group_by(ROW)
+        .agg(
+            *(pl.col(name).first() for name in kept),
+            inside=pl.when(own).then(pl.col(APART)).max(),
+            size=pl.when(own).then(pl.col(SIZE)).max(),
+            outside=pl.when(~own).then(pl.col(APART)).min(),
+        )
+    )
+    size, outside = pl.col("size"), pl.col("outside")
+    inside = pl.col("inside") * size / (size - 1)
+    larger = pl.max_horizontal(inside, outside)
+    value = pl.when((size > 1) & (larger > 0)).then((outside - inside) / larger).otherwise(0.0)
+    defined = outside.is_not_null() & size.is_not_null()
+    return found.select(ROW, *kept, silhouette=pl.when(defined).then(value))
 
 
 def _defined(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
@@ -240,3 +284,110 @@ def silhouette_by_cluster() -> pl.Expr:
     └─────────┴───────────────────────┘
     """
     return mean_silhouette()
+
+
+@overload
+def silhouette_samples(
+    frame: pl.LazyFrame,
+    *,
+    cluster: IntoColumn,
+    features: IntoFeatures,
+    weight: IntoColumn | None = ...,
+    by: IntoSlices | None = ...,
+    metric: str = ...,
+) -> pl.LazyFrame: ...
+@overload
+def silhouette_samples(
+    frame: pl.DataFrame | ArrowStream,
+    *,
+    cluster: IntoColumn,
+    features: IntoFeatures,
+    weight: IntoColumn | None = ...,
+    by: IntoSlices | None = ...,
+    metric: str = ...,
+) -> pl.DataFrame: ...
+def silhouette_samples(
+    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
+    *,
+    cluster: IntoColumn,
+    features: IntoFeatures,
+    weight: IntoColumn | None = None,
+    by: IntoSlices | None = None,
+    metric: str = "euclidean",
+) -> pl.DataFrame | pl.LazyFrame:
+    """Put beside every row its silhouette.
+
+    Parameters
+    ----------
+    frame
+        Eager or lazy rows.
+    cluster, features, weight
+        The roles, as in `silhouette`.
+    by
+        Slices: each is a clustering of its own.
+    metric
+        As in `silhouette`.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        The frame, rows in their order, with a column ``silhouette``: null for rows that lack their
+        cluster or a feature or weigh nothing, and where there is one cluster.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2], "x": [0.0, 2.0, 5.0]})
+    >>> df.pipe(clustering.silhouette_samples, cluster="c", features="x")
+    shape: (3, 3)
+    ┌─────┬─────┬────────────┐
+    │ c   ┆ x   ┆ silhouette │
+    │ --- ┆ --- ┆ ---        │
+    │ i64 ┆ f64 ┆ f64        │
+    ╞═════╪═════╪════════════╡
+    │ 1   ┆ 0.0 ┆ 0.6        │
+    │ 1   ┆ 2.0 ┆ 0.333333   │
+    │ 2   ┆ 5.0 ┆ 0.0        │
+    └─────┴─────┴────────────┘
+    """
+    check_metric(metric)
+    rows = as_lazy(frame)
+    if "silhouette" in rows.collect_schema().names():
+        msg = 'the frame has a column "silhouette" already: drop or rename it'
+        raise ValueError(msg)
+    # Selectors are to choose among the caller's columns, not among ours.
+    given, names = features_of(rows, features, numeric=metric != "hamming")
+    columns = [column.alias(n) for column, n in zip(given.values(), names, strict=True)]
+    # Both branches must see the same rows under the same numbers.
+    numbered = rows.with_row_index(ROW).cache()
+    points = points_of(
+        numbered,
+        columns_of(by),
+        cluster=cluster,
+        features=columns,
+        weight=weight,
+        numeric=metric != "hamming",
+        keep=(ROW,),
+    )
+    values = _quadratic(points, metric) if metric in QUADRATIC else _linear(points, metric)
+    result = numbered.join(values, on=ROW, how="left", maintain_order="left").drop(ROW)
+    return result if is_lazy(frame) else collect(result, frame, flat=True)
+
+
+def _linear(points: Points, metric: str) -> pl.LazyFrame:
+    _, centres, measured = lines_with_volumes(points, metric)
+    values = linear_silhouettes(measured, measured.known, centres, metric)
+    there = pl.col("w") > 0 if points.weighted else pl.lit(value=True)
+    return values.select(ROW, pl.when(there).then(pl.col("silhouette")).alias("silhouette"))
+
+
+def _quadratic(points: Points, metric: str) -> pl.LazyFrame:
+    lines = counted_frequencies(points, moments_of(points)).cache()
+    few = guarded(points, lines, f'`metric="{metric}"`', '`metric="sqeuclidean"`')
+    schema = {ROW: few.collect_schema()[ROW], "silhouette": pl.Float64()}
+
+    def called(frame: pl.DataFrame) -> pl.DataFrame:
+        return pair_values(frame, metric).select(ROW, "silhouette")
+
+    return per_slice(points, few, called, schema)

@@ -20,16 +20,20 @@ from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.contingency import aggregated
-from polarsfair.clustering._internal.distance_sums import ROW, beside, few_enough
-from polarsfair.clustering._internal.lines import counted_frequencies
 from polarsfair.clustering._internal.points import (
     CLUSTER,
     FEATURE,
     MEAN,
+    OTHER,
+    ROW,
+    SIZE,
     WEIGHT,
     Points,
+    beside,
     centres_of,
     content_hash,
+    counted_frequencies,
+    few_enough,
     moments_of,
     points_of,
 )
@@ -41,18 +45,23 @@ if TYPE_CHECKING:
 
 __all__ = ["silhouette_estimate"]
 
+
 _SURE = 1e-12
 """What rounding may do to a limit."""
+
 
 _ROUNDING = 1e-15
 """What rounding may do to a mean, relative to it."""
 
+
 _NUMBERS = 256
 """Numbers a cluster by which its scatter is described: with up to 16 features, all of it."""
 
+
 _COLUMNS = ("silhouette", "standard_error", "low", "high")
 
-HASH, TIMES, OTHER, SIZE = "|hash", "|times", "|other", "|size"
+
+HASH, TIMES = "|hash", "|times"
 
 
 @overload
