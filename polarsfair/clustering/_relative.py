@@ -1,121 +1,109 @@
-"""How many clusters: several clusterings of the same rows side by side."""
+"""Choosing the number of clusters: comparisons of several clusterings of the same rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+import itertools
+from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns, columns_of
 from polarsfair._engine.evaluate import evaluate
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
-from polarsfair._engine.metric import Metric, define
+from polarsfair._engine.frames import as_given, as_lazy, lazy_or_eager
+from polarsfair._engine.metric import Metric
+from polarsfair._engine.slices import aggregated, hidden, over
 from polarsfair._engine.tally import check_distinct
 from polarsfair.clustering._external.contingency import contingency
 from polarsfair.clustering._external.pair_counts import adjusted_rand
 from polarsfair.clustering._internal.centroids import calinski_harabasz
 from polarsfair.clustering._internal.distance_sums import volumes
-from polarsfair.clustering._internal.points import WEIGHT, features_of, moments
+from polarsfair.clustering._internal.points import WEIGHT, features_of, internal, moments
 from polarsfair.clustering._internal.silhouette import silhouette
-from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoFrame, IntoSlices
+    from polarsfair._typing import EagerFrame, IntoColumn, IntoFeatures, IntoFrame, IntoSlices
 
 __all__ = ["choose_k", "gap", "stability"]
 
-CLUSTERING, CODE, PAIR, PLACE = "clustering", "|cluster", "pair of clusterings", "|place"
+CLUSTERING, PAIR = "clustering", "pair of clusterings"
+_CLUSTER, _POSITION, _PAIRS = hidden("cluster"), hidden("position"), hidden("pairs")
+_OWN, _OTHER = hidden("own"), hidden("other")
+_CODED = hidden("cluster ")
+"""Begins the columns of clusterings, before they become one column."""
+
 _CHOICE = (CLUSTERING, "k", "calinski_harabasz", "delta", "silhouette")
 
 
-@define(moments, "quality", ("cluster", "features"), of=ClusteringMetric)
+@internal(moments)
 def _number() -> pl.Expr:
     """Number of clusters."""
     return ((WEIGHT > 0) & pl.col("cluster").is_not_null()).sum()
 
 
-def stacked(
-    frame: IntoFrame,
+def _stacked(
+    frame: pl.LazyFrame,
     clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
     keep: Sequence[pl.Expr] = (),
     keyword: str = "by",
-) -> tuple[pl.LazyFrame, list[str], list[str]]:
-    """Set clusterings under each other: a row per row and clustering.
+) -> tuple[pl.LazyFrame, list[str], list[pl.Expr]]:
+    """Stack clusterings: one row per row and clustering.
 
-    Gives the rows, the names of the clusterings and of the features. `keep` are further columns,
-    which the caller gave as `keyword`.
+    Returns the rows, the names of the clusterings and the features. `keep` are further columns,
+    which the caller passed as `keyword`.
     """
-    rows = as_lazy(frame)
     columns = _clusterings(clusters)
     if not columns:
         msg = '`clusters` is empty: name the clusterings, such as `clusters=["k2", "k3"]`'
         raise ValueError(msg)
-    check_columns(rows, {"clusters": columns, keyword: keep})
+    check_columns(frame, {"clusters": columns, keyword: keep})
     names = [column.meta.output_name() for column in columns]
     if len(set(names)) < len(names):
-        msg = f'two clusterings are called alike in {names}: rename one with `.alias("...")`'
+        msg = f'two clusterings have the same name in {names}: rename one with `.alias("...")`'
         raise ValueError(msg)
-    given, features_named = features_of(rows, features)
-    # Clusterings may have names and numbers; as text they fit in one column.
-    coded = [c.cast(pl.String).alias(f"{CODE}{n}") for c, n in zip(columns, names, strict=True)]
-    index = [*given, *(column.meta.output_name() for column in keep)]
-    long = rows.select(*keep, *coded, **given).unpivot(
-        on=[f"{CODE}{name}" for name in names],
-        index=index,
+    given, feature_names = features_of(frame, features)
+    # Clusterings may hold strings or numbers; as text they fit in one column.
+    coded = [c.cast(pl.String).alias(_CODED + n) for c, n in zip(columns, names, strict=True)]
+    long = frame.select(*keep, *coded, **given).unpivot(
+        on=[_CODED + name for name in names],
+        index=[*given, *(column.meta.output_name() for column in keep)],
         variable_name=CLUSTERING,
-        value_name=CODE,
+        value_name=_CLUSTER,
     )
-    return long.with_columns(pl.col(CLUSTERING).str.strip_prefix(CODE)), names, features_named
+    named = [pl.col(x).alias(name) for x, name in zip(given, feature_names, strict=True)]
+    return long.with_columns(pl.col(CLUSTERING).str.strip_prefix(_CODED)), names, named
 
 
 def _clusterings(clusters: IntoColumn | Sequence[IntoColumn]) -> list[pl.Expr]:
-    """Give the columns of clusterings; one alone is a list of one."""
+    """Return the columns of clusterings, as a list even if there is only one."""
     several = [clusters] if isinstance(clusters, (str, pl.Expr)) else clusters
     return [as_column(column, "clusters") for column in several]
 
 
 def _by_number(lines: pl.LazyFrame, names: Sequence[str], keys: Sequence[str]) -> pl.LazyFrame:
-    """Sort lines by slice and number of clusters; ``PLACE`` says where the caller named them."""
-    place = pl.col(CLUSTERING).replace_strict(
+    """Sort lines by slice and number of clusters; ``_POSITION`` is that among the `names`."""
+    position = pl.col(CLUSTERING).replace_strict(
         list(names), list(range(len(names))), return_dtype=pl.Int64
     )
-    return lines.with_columns(place.alias(PLACE)).sort(*keys, "k", PLACE)
+    return lines.with_columns(position.alias(_POSITION)).sort(*keys, "k", _POSITION)
 
 
 def second_difference(value: pl.Expr) -> pl.Expr:
-    """Give what a curve turns by at every point: least where it peaks sharpest."""
+    """Return the second difference of a curve: smallest at its sharpest peak."""
     return value.shift(-1) - 2 * value + value.shift(1)
 
 
-@overload
+@lazy_or_eager(flat=True)
 def choose_k(
     frame: pl.LazyFrame,
     *,
     clusters: IntoColumn | Sequence[IntoColumn],
     features: IntoFeatures,
-    by: IntoSlices | None = ...,
-    metric: str = ...,
-) -> pl.LazyFrame: ...
-@overload
-def choose_k(
-    frame: pl.DataFrame | ArrowStream,
-    *,
-    clusters: IntoColumn | Sequence[IntoColumn],
-    features: IntoFeatures,
-    by: IntoSlices | None = ...,
-    metric: str = ...,
-) -> pl.DataFrame: ...
-def choose_k(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
-    *,
-    clusters: IntoColumn | Sequence[IntoColumn],
-    features: IntoFeatures,
     by: IntoSlices | None = None,
     metric: str = "euclidean",
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.LazyFrame:
     """Compare clusterings of the same rows into different numbers of clusters.
 
     Parameters
@@ -129,19 +117,19 @@ def choose_k(
     by
         Slices: column names or expressions.
     metric
-        Of the silhouette, as in `silhouette`: ``"sqeuclidean"`` at any size.
+        The distance of the silhouette, as in `silhouette`: ``"sqeuclidean"`` works at any size.
 
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        A row per clustering, in their order: ``clustering`` (the column's name), ``k`` clusters,
-        ``calinski_harabasz``, ``delta`` and ``silhouette``.
+        One row per clustering, in the order of `clusters`: ``clustering`` (the column's name),
+        ``k`` clusters, ``calinski_harabasz``, ``delta`` and ``silhouette``.
 
     Notes
     -----
-    Three rules choose from it: the highest silhouette; the highest `calinski_harabasz`; or the
-    least ``delta``, CH(k + 1) - 2 CH(k) + CH(k - 1) over the next larger and smaller numbers of
-    clusters, where the curve bends down most. They need not agree.
+    Three rules can choose a clustering: the highest silhouette; the highest `calinski_harabasz`;
+    or the smallest ``delta``, CH(k + 1) - 2 CH(k) + CH(k - 1) over the next larger and smaller
+    numbers of clusters, at which the curve bends down most. They need not agree.
 
     References
     ----------
@@ -174,49 +162,25 @@ def choose_k(
     └────────────┴─────┴───────────────────┴─────────┴────────────┘
     """
     keys = columns_of(by)
-    long, names, found = stacked(frame, clusters, features, keys)
+    long, names, columns = _stacked(frame, clusters, features, keys)
     slices = [column.meta.output_name() for column in keys]
     check_distinct([*slices, *_CHOICE])
     lines = evaluate(
         long,
         [_number.alias("k"), calinski_harabasz, silhouette],
         by=[*slices, CLUSTERING],
-        cluster=CODE,
-        features=[pl.col(f"x|{name}").alias(name) for name in found],
+        cluster=_CLUSTER,
+        features=columns,
         metric=metric,
     )
-    delta = second_difference(pl.col("calinski_harabasz"))
-    curve = _by_number(lines, names, slices).with_columns(
-        pl.col("k").cast(pl.Int64), delta=delta.over(slices) if slices else delta
-    )
-    result = curve.sort(*slices, PLACE).select(*slices, *_CHOICE)
-    return result if is_lazy(frame) else collect(result, frame, flat=True)
+    delta = over(second_difference(pl.col("calinski_harabasz")), slices)
+    curve = _by_number(lines, names, slices).with_columns(pl.col("k").cast(pl.Int64), delta=delta)
+    return curve.sort(*slices, _POSITION).select(*slices, *_CHOICE)
 
 
-@overload
+@lazy_or_eager(flat=True)
 def gap(
     frame: pl.LazyFrame,
-    reference: IntoFrame,
-    *,
-    clusters: IntoColumn | Sequence[IntoColumn],
-    features: IntoFeatures,
-    replicate: IntoColumn = ...,
-    variant: str = ...,
-    errors: float = ...,
-) -> pl.LazyFrame: ...
-@overload
-def gap(
-    frame: pl.DataFrame | ArrowStream,
-    reference: pl.DataFrame | ArrowStream,
-    *,
-    clusters: IntoColumn | Sequence[IntoColumn],
-    features: IntoFeatures,
-    replicate: IntoColumn = ...,
-    variant: str = ...,
-    errors: float = ...,
-) -> pl.DataFrame: ...
-def gap(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     reference: IntoFrame,
     *,
     clusters: IntoColumn | Sequence[IntoColumn],
@@ -224,7 +188,7 @@ def gap(
     replicate: IntoColumn = "replicate",
     variant: str = "tibshirani",
     errors: float = 1.0,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.LazyFrame:
     """Compare the compactness of clusterings with that of clusterings of uniform rows.
 
     Parameters
@@ -232,28 +196,29 @@ def gap(
     frame
         Eager or lazy rows.
     reference
-        Rows drawn uniformly in the box of the data, and clustered in the same way: the same
+        Rows drawn uniformly in the box of the data, and clustered in the same way. It has the same
         columns, and `replicate`, which numbers the samples.
     clusters
         The columns that hold the clusterings.
     features
         The features' columns.
     replicate
-        The column of `reference` that tells its samples apart.
+        The column of `reference` that identifies its samples.
     variant
         ``"tibshirani"``: W is the sum of squared distances to the clusters' means, with natural
         logarithms, at any size. ``"chapter"``: W is the sum of Euclidean distances of the pairs
         within clusters, with logarithms to base 2, at most 50,000 rows.
     errors
-        How many standard deviations the next gap may be ahead.
+        By how many standard deviations the next gap may be larger.
 
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        A row per clustering, in their order: ``k`` clusters, ``gap``, the mean of log W over the
-        samples less log W; ``s``, its deviation; and ``chosen``, true for the fewest clusters whose
-        gap is at least that of the next number of clusters less its ``s``. None is chosen where
-        the gap keeps rising, and none after a W of 0, whose gap is null.
+        One row per clustering, in the order of `clusters`: ``k`` clusters; ``gap``, the mean of
+        log W over the samples minus log W; ``s``, its standard deviation; and ``chosen``. It is
+        true for the fewest clusters whose gap is at least that of the next number of clusters
+        minus its ``s``. No clustering is chosen if the gap keeps rising, or after a W of 0, whose
+        gap is null.
 
     References
     ----------
@@ -290,23 +255,24 @@ def gap(
         raise ValueError(msg)
     sample = as_column(replicate, "replicate").alias("replicate")
     own, names = _compactness(frame, clusters, features, [], variant)
-    others, _ = _compactness(reference, clusters, features, [sample], variant)
-    spread = _spread_of_samples(others, variant)
-    lines = own.join(spread, on=CLUSTERING, how="left")
+    others, _ = _compactness(as_lazy(reference), clusters, features, [sample], variant)
+    lines = own.join(_log_of_samples(others, variant), on=CLUSTERING, how="left")
     result = chosen_gap(_by_number(lines, names, []), variant, errors)
-    shown = result.sort(PLACE).select("k", "gap", "s", "chosen")
-    return shown if is_lazy(frame, reference) else collect(shown, frame, reference, flat=True)
+    return result.sort(_POSITION).select("k", "gap", "s", "chosen")
 
 
 def _compactness(
-    frame: Any, clusters: Any, features: Any, keep: list[pl.Expr], variant: str
+    frame: pl.LazyFrame,
+    clusters: IntoColumn | Sequence[IntoColumn],
+    features: IntoFeatures,
+    keep: list[pl.Expr],
+    variant: str,
 ) -> tuple[pl.LazyFrame, list[str]]:
-    """Give W of every clustering, and of every sample of the reference."""
-    long, names, found = stacked(frame, clusters, features, keep, keyword="replicate")
+    """Compute W of every clustering, and of every sample of the reference."""
+    long, names, columns = _stacked(frame, clusters, features, keep, keyword="replicate")
     keys = [column.meta.output_name() for column in keep] + [CLUSTERING]
-    columns = [pl.col(f"x|{name}").alias(name) for name in found]
     tally = moments if variant == "tibshirani" else volumes
-    table = tally(long, by=keys, cluster=CODE, features=columns)
+    table = tally(long, by=keys, cluster=_CLUSTER, features=columns)
     value = pl.col("ssw").sum() if variant == "tibshirani" else pl.col("within").sum() / 2
     k = pl.col("cluster").drop_nulls().n_unique().cast(pl.Int64)
     return table.group_by(keys).agg(k=k, W=value), names
@@ -317,15 +283,15 @@ def _log(value: pl.Expr, variant: str) -> pl.Expr:
     return known.log() if variant == "tibshirani" else known.log(2)
 
 
-def _spread_of_samples(others: pl.LazyFrame, variant: str) -> pl.LazyFrame:
-    """Give the mean and the deviation of log W over the samples of the reference."""
+def _log_of_samples(others: pl.LazyFrame, variant: str) -> pl.LazyFrame:
+    """Compute the mean and the standard deviation of log W over the samples of the reference."""
     log = _log(pl.col("W"), variant)
     scale = (1 + 1 / log.count()).sqrt() if variant == "tibshirani" else pl.lit(1.0)
     return others.group_by(CLUSTERING).agg(expected=log.mean(), s=log.std(ddof=0) * scale)
 
 
 def chosen_gap(lines: pl.LazyFrame, variant: str, errors: float) -> pl.LazyFrame:
-    """Give the gaps of lines with ``W``, ``expected`` and ``s``, and which one is chosen."""
+    """Compute the gaps of lines with ``W``, ``expected`` and ``s``, and mark the chosen one."""
     value = pl.col("gap")
     enough = value >= value.shift(-1) - errors * pl.col("s").shift(-1)
     before = value.is_not_null().cast(pl.Int8).cum_min() == 1
@@ -345,7 +311,7 @@ def stability(
 ) -> pl.LazyFrame: ...
 @overload
 def stability(
-    frame: pl.DataFrame | ArrowStream,
+    frame: EagerFrame,
     *,
     clusters: IntoColumn | Sequence[IntoColumn],
     by: IntoSlices,
@@ -353,14 +319,14 @@ def stability(
 ) -> pl.DataFrame: ...
 @overload
 def stability(
-    frame: pl.DataFrame | ArrowStream,
+    frame: EagerFrame,
     *,
     clusters: IntoColumn | Sequence[IntoColumn],
     agreement: Metric = ...,
     by: None = ...,
 ) -> float: ...
 def stability(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
+    frame: IntoFrame,
     *,
     clusters: IntoColumn | Sequence[IntoColumn],
     agreement: Metric = adjusted_rand,
@@ -373,10 +339,10 @@ def stability(
     frame
         Eager or lazy rows.
     clusters
-        The columns that hold the clusterings of the samples; null where a row was not drawn. Two
+        The columns that hold the clusterings of the samples; null if a row was not drawn. Two
         clusterings are compared on the rows that both have.
     agreement
-        Any measure of two partitions, such as `variation_of_information`; options are bound,
+        Any measure of two partitions, such as `variation_of_information`. Options are bound, as in
         ``nmi.bind(average="max")``.
     by
         Slices: column names or expressions.
@@ -389,9 +355,9 @@ def stability(
 
     Notes
     -----
-    Compare it over numbers of clusters. One cluster is perfectly stable and says nothing, and
-    stability falls with the number of clusters by itself, the less so where chance is taken out,
-    as in `adjusted_rand`.
+    Compare it over numbers of clusters. One cluster is always perfectly stable. Stability falls as
+    the number of clusters grows, but less so if the agreement is adjusted for chance, as in
+    `adjusted_rand`.
 
     References
     ----------
@@ -411,24 +377,24 @@ def stability(
     columns = _clusterings(clusters)
     check_columns(rows, {"clusters": columns, "by": keys})
     slices = [column.meta.output_name() for column in keys]
-    long = _all_pairs(rows, columns, keys)
     found = evaluate(
-        long, [agreement.alias("stability")], by=[*slices, PAIR], cluster="|one", label="|other"
+        _all_pairs(rows, columns, keys),
+        [agreement.alias("stability")],
+        by=[*slices, PAIR],
+        cluster=_OWN,
+        label=_OTHER,
     )
-    mean = pl.col("stability").mean()
-    result = found.group_by(slices).agg(mean).sort(slices) if slices else found.select(mean)
-    if is_lazy(frame):
+    mean = aggregated(found, slices, {"stability": pl.col("stability").mean()})
+    result = as_given(mean.sort(slices) if slices else mean, frame)
+    if isinstance(result, pl.LazyFrame) or slices:
         return result
-    values = collect(result, frame)
-    if slices:
-        return values
-    value = values.item()
+    value = result.item()
     return float("nan") if value is None else float(value)
 
 
 def _check_agreement(agreement: object) -> None:
     """Raise unless `agreement` is one number of two partitions."""
-    # The entropy of one partition, and what has a row per cluster, are no agreement.
+    # Entropy and per-cluster metrics do not measure agreement.
     if (
         isinstance(agreement, Metric)
         and agreement.tally is contingency
@@ -445,23 +411,20 @@ def _check_agreement(agreement: object) -> None:
 def _all_pairs(
     rows: pl.LazyFrame, columns: Sequence[pl.Expr], keys: Sequence[pl.Expr]
 ) -> pl.LazyFrame:
-    """Give a row per row and pair of clusterings, in one scan."""
-    names = [f"{CODE}{i}" for i in range(len(columns))]
+    """Make a row of every row and pair of clusterings, in one scan."""
+    names = [hidden("cluster", i) for i in range(len(columns))]
     coded = rows.select(
         *keys, *(c.cast(pl.String).alias(n) for c, n in zip(columns, names, strict=True))
     )
     pairs = [
         pl.struct(
-            pl.lit(f"{one} {other}").alias(PAIR),
-            pl.col(one).alias("|one"),
-            pl.col(other).alias("|other"),
+            pl.lit(f"{i} {j}").alias(PAIR), pl.col(own).alias(_OWN), pl.col(other).alias(_OTHER)
         )
-        for i, one in enumerate(names)
-        for other in names[i + 1 :]
+        for (i, own), (j, other) in itertools.combinations(enumerate(names), 2)
     ]
     if not pairs:
-        # A slice without a pair keeps its line, and has no value.
-        unknown = dict.fromkeys(("|one", "|other"), pl.lit(None, pl.String))
+        # Keep a line for the slice, so that its value is null instead of missing.
+        unknown = dict.fromkeys((_OWN, _OTHER), pl.lit(None, pl.String))
         return coded.drop(names).with_columns(pl.lit("").alias(PAIR), **unknown)
-    listed = coded.select(pl.exclude(names), pl.concat_list(pairs).alias("|pairs"))
-    return listed.explode("|pairs").unnest("|pairs")
+    listed = coded.select(pl.exclude(names), pl.concat_list(pairs).alias(_PAIRS))
+    return listed.explode(_PAIRS).unnest(_PAIRS)

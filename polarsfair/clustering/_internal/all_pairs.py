@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.legacy import (
-    fault,
-)
+from polarsfair._engine.faults import Fault, guarded
+from polarsfair._engine.slices import aggregated, joined, map_slices
 from polarsfair.clustering._internal.points import (
     CLUSTER,
     FEATURE,
-    WEIGHT,
     Points,
-    beside,
-    counted_frequencies,
-    moments_of,
     points_of,
     unit_points,
 )
@@ -32,14 +27,11 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Codes: TypeAlias = NDArray[np.int64]
 
-
 LIMIT = 50_000
-"""Rows a slice up to which all pairs are looked at: two and a half thousand million distances."""
-
+"""Rows per slice up to which all pairs are computed: two and a half thousand million distances."""
 
 _BLOCK = 512
 """Rows and columns of a block of distances: two megabytes, which stay in the processor's cache."""
-
 
 SCIPY: Mapping[str, Literal["euclidean", "cityblock", "sqeuclidean"]] = {
     "euclidean": "euclidean",
@@ -48,65 +40,32 @@ SCIPY: Mapping[str, Literal["euclidean", "cityblock", "sqeuclidean"]] = {
 }
 """Names of the distances that SciPy computes."""
 
-
 METRICS = ("euclidean", "manhattan", "sqeuclidean", "cosine", "hamming")
-
-
 QUADRATIC = ("euclidean", "manhattan")
-
-
 SEARCHED = ("euclidean", "manhattan", "sqeuclidean", "cosine")
 
 
-def check_metric(metric: Any, allowed: Sequence[str] = METRICS) -> str:
-    """Raise unless `metric` is the name of a distance that is known here."""
+def check_metric(metric: object, allowed: Sequence[str] = METRICS) -> str:
+    """Raise unless `metric` is the name of one of the `allowed` distances."""
     if metric not in allowed:
         msg = f"`metric` is one of {', '.join(map(repr, allowed))}; got {metric!r}"
         raise ValueError(msg)
     return str(metric)
 
 
-def per_slice(
-    points: Points,
-    rows: pl.LazyFrame,
-    function: Callable[[pl.DataFrame], pl.DataFrame],
-    schema: dict[str, Any],
-) -> pl.LazyFrame:
-    """Call `function` with the known rows of every slice; `schema` is that of its result."""
-    if points.slices:
-        return rows.group_by(points.slices).map_groups(function, schema=pl.Schema(schema))
-    return rows.map_batches(
-        function,
-        schema=pl.Schema(schema),
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-    )
-
-
-def guarded(points: Points, lines: pl.LazyFrame, what: str, instead: str) -> pl.LazyFrame:
-    """Give the known rows, or stop before they are gathered where a slice has too many."""
+def few_rows(points: Points, lines: pl.LazyFrame, what: str, instead: str) -> pl.LazyFrame:
+    """Return the known rows, or raise before they are gathered if a slice has too many."""
     message = (
-        f"{what} looks at all pairs of rows, and there are more than {LIMIT:,}: use {instead},"
-        " which is exact at any size, or `silhouette_estimate`"
+        f"{what} computes the distances of all pairs of rows, and there are more than {LIMIT:,}:"
+        f" use {instead}, which is exact at any size, or `silhouette_estimate`"
     )
+    many = Fault(pl.col("n") > LIMIT, message)
     known = lines.filter(CLUSTER.is_not_null())
-    sizes = (
-        known.group_by(points.slices).agg(size=pl.col("n").sum())
-        if points.slices
-        else (known.select(size=pl.col("n").sum()))
-    )
-    stop = fault(pl.col("size") > LIMIT, message)
-    sizes = sizes.select(*points.slices, **{"|few": pl.coalesce(stop, pl.col("size"))})
-    if points.slices:
-        joined = points.known.join(sizes, on=points.slices, how="inner", nulls_equal=True)
-    else:
-        joined = points.known.join(sizes, how="cross")
-    return joined.filter(pl.col("|few") >= 0).drop("|few")
+    return guarded(points.known, points.slices, {"n": pl.col("n").sum()}, [many], of=known)
 
 
 def arrays_of(frame: pl.DataFrame) -> tuple[Floats, Codes, Floats]:
-    """Give features, numbers of the clusters and weights, sorted by cluster."""
+    """Return features, numbers of the clusters and weights, sorted by cluster."""
     import numpy as np
 
     columns = [name for name in frame.columns if name.startswith(FEATURE)]
@@ -117,32 +76,32 @@ def arrays_of(frame: pl.DataFrame) -> tuple[Floats, Codes, Floats]:
 
 
 def ordered(frame: pl.DataFrame) -> pl.DataFrame:
-    """Sort rows by cluster, and leave out those that weigh nothing."""
+    """Sort rows by cluster, without those of weight 0."""
     weighed = frame.filter(pl.col("w") > 0) if "w" in frame.columns else frame
     return weighed.sort("cluster")
 
 
 def distances(left: Floats, right: Floats, metric: str) -> Floats:
-    """Give the distances of all rows of `left` to all of `right`, from differences."""
+    """Compute the distances of all rows of `left` to all of `right`, from differences."""
     import numpy as np
     from scipy.spatial.distance import cdist
 
     if metric != "cosine":
         return np.asarray(cdist(left, right, SCIPY[metric]), dtype=np.float64)
     apart = cdist(left, right, "sqeuclidean") / 2
-    # A row of zeros has no direction: it is at distance one from every other row.
+    # A row of zeros has no direction: it is at distance 1 from every other row.
     apart[~left.any(axis=1)] = 1.0
     apart[:, ~right.any(axis=1)] = 1.0
     return np.asarray(apart, dtype=np.float64)
 
 
 def blocks(values: Floats, metric: str) -> Iterator[tuple[slice, slice, Floats]]:
-    """Give the distances of all pairs, each once, in blocks; a row to itself is at distance 0."""
+    """Yield the distances of all pairs, each once, in blocks; a row is at distance 0 to itself."""
     import numpy as np
 
-    places = [slice(i, min(i + _BLOCK, len(values))) for i in range(0, len(values), _BLOCK)]
-    for number, rows in enumerate(places):
-        for columns in places[number:]:
+    ranges = [slice(i, min(i + _BLOCK, len(values))) for i in range(0, len(values), _BLOCK)]
+    for number, rows in enumerate(ranges):
+        for columns in ranges[number:]:
             apart = distances(values[rows], values[columns], metric)
             if rows == columns:
                 np.fill_diagonal(apart, 0.0)
@@ -152,15 +111,15 @@ def blocks(values: Floats, metric: str) -> Iterator[tuple[slice, slice, Floats]]
 def sums_to_clusters(
     values: Floats, codes: Codes, weights: Floats, metric: str
 ) -> tuple[Floats, Floats]:
-    """Give for every row the sum of its distances to every cluster, and of their squares."""
+    """Sum for every row its distances to every cluster, and the squares of all its distances."""
     import numpy as np
 
     total = np.zeros((len(values), int(codes.max()) + 1))
     squares = np.zeros(len(values))
     unweighed = bool((weights == 1).all())
     for rows, columns, apart in blocks(values, metric):
-        once = [(rows, columns, apart)] + ([(columns, rows, apart.T)] if rows != columns else [])
-        for own, other, gaps in once:
+        both = [(rows, columns, apart)] + ([(columns, rows, apart.T)] if rows != columns else [])
+        for own, other, gaps in both:
             weighed = gaps if unweighed else gaps * weights[other]
             starts = _starts(codes[other])
             total[own, codes[other][starts]] += np.add.reduceat(weighed, starts, axis=1)
@@ -168,15 +127,15 @@ def sums_to_clusters(
     return total, squares
 
 
-def _starts(codes: Codes) -> Any:
-    """Say where the clusters of a sorted block begin."""
+def _starts(codes: Codes) -> NDArray[np.intp]:
+    """Return the positions at which the clusters of a sorted block begin."""
     import numpy as np
 
     return np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
 
 
 def silhouettes_from(total: Floats, codes: Codes, weights: Floats) -> Floats:
-    """Give the silhouette of every row from its sums of distances; NaN with one cluster."""
+    """Compute the silhouette of every row from its sums of distances; NaN with one cluster."""
     import numpy as np
 
     sizes = np.bincount(codes, weights=weights)
@@ -196,7 +155,7 @@ def silhouettes_from(total: Floats, codes: Codes, weights: Floats) -> Floats:
 def centroid_gaps(
     values: Floats, codes: Codes, weights: Floats, metric: str
 ) -> tuple[Floats, Floats]:
-    """Give the distances of the clusters' means from each other, and the clusters' sizes."""
+    """Compute the distances between the means of the clusters, and the sizes of the clusters."""
     import numpy as np
 
     near = values.mean(axis=0)
@@ -207,15 +166,14 @@ def centroid_gaps(
 
 
 PAIRED = ("squares", "cross", "gaps", "gap_squares")
-"""Sums that only a look at all pairs gives."""
-
+"""Sums that only the distances of all pairs have."""
 
 VALUES = ("within", "volume", *PAIRED, "silhouette")
 """What a row adds to the table."""
 
 
 def pair_values(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Put beside every row, sorted by cluster, what all its pairs add up to."""
+    """Add to every row, sorted by cluster, the sums over all its pairs."""
     import numpy as np
 
     frame = ordered(frame)
@@ -238,66 +196,60 @@ def pair_values(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
 
 
 def pair_lines(points: Points, lines: pl.LazyFrame, metric: str) -> pl.LazyFrame:
-    """Sum up per line of the table what all pairs of rows tell of it."""
-    schema = lines.collect_schema()
-    weight = pl.col("w") if points.weighted else pl.lit(1.0)
+    """Sum the values of all pairs of rows per line of the table."""
+    schema, keys = lines.collect_schema(), points.keys
 
     def summed(frame: pl.DataFrame) -> pl.DataFrame:
         values = pair_values(frame, metric)
-        sums = [(weight * pl.col(name)).sum().alias(name) for name in VALUES]
-        return values.group_by(points.keys).agg(sums).select(*points.keys, *VALUES)
+        sums = [(points.weight * pl.col(name)).sum().alias(name) for name in VALUES]
+        return values.group_by(keys).agg(sums).select(*keys, *VALUES)
 
-    result = {key: schema[key] for key in points.keys} | dict.fromkeys(VALUES, pl.Float64())
-    rows = guarded(points, lines, f'`metric="{metric}"`', '`metric="sqeuclidean"`')
-    return per_slice(points, rows, summed, result)
-
-
-def slice_lines(points: Points) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Give the clusters, and per slice their number, the rows, and the pairs within clusters."""
-    lines = counted_frequencies(points, moments_of(points)).cache()
-    weight = (WEIGHT if points.weighted else pl.col("n")).cast(pl.Float64)
-    size = pl.when(CLUSTER.is_not_null()).then(weight).otherwise(0.0)
-    sums = {
-        "n": pl.when(CLUSTER.is_not_null()).then(pl.col("n")).otherwise(0).sum(),
-        "clusters": (size > 0).sum().cast(pl.Int64),
-        "pairs": (size * (size - 1) / 2).sum(),
-    }
-    slices = lines.group_by(points.slices).agg(**sums) if points.slices else lines.select(**sums)
-    return lines, slices
+    cells = {name: schema[name] for name in keys if name not in points.slices}
+    rows = few_rows(points, lines, f'`metric="{metric}"`', '`metric="sqeuclidean"`')
+    return map_slices(rows, points.slices, summed, {**cells, **dict.fromkeys(VALUES, pl.Float64)})
 
 
-def beside_slices(
-    points: Points,
-    slices: pl.LazyFrame,
-    rows: pl.LazyFrame,
-    function: Callable[[pl.DataFrame], dict[str, float]],
-    names: Sequence[str],
-) -> pl.LazyFrame:
-    """Put beside every slice the numbers that `function` makes of its rows."""
-    keys = list(points.slices)
-    schema = points.rows.collect_schema()
-    result = {key: schema[key] for key in keys} | dict.fromkeys(names, pl.Float64())
-
-    def called(frame: pl.DataFrame) -> pl.DataFrame:
-        found = function(frame)
-        values = [pl.Series(name, [found[name]], pl.Float64).fill_nan(None) for name in names]
-        return pl.DataFrame([*(frame[key].head(1) for key in keys), *values])
-
-    found = per_slice(points, rows, called, result)
-    if not keys:
-        return beside(slices, found, keys)
-    return points.called(slices.join(found, on=keys, how="left", nulls_equal=True))
+# --- searches among the pairs of a slice: Dunn's index and the C-index ---------------------------
 
 
 def measured_points(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     cluster: IntoColumn | None,
     features: IntoFeatures | None,
     weight: IntoColumn | None,
     metric: str,
 ) -> tuple[Points, Points]:
-    """Give the points, and the points as their distances are measured."""
+    """Return the points, and the points between which distances are measured."""
     check_metric(metric, SEARCHED)
-    points = points_of(rows, by, cluster=cluster, features=features, weight=weight)
+    points = points_of(frame, by, cluster=cluster, features=features, weight=weight)
     return points, unit_points(points) if metric == "cosine" else points
+
+
+def searched_slices(
+    points: Points,
+    lines: pl.LazyFrame,
+    rows: pl.LazyFrame,
+    search: Callable[[pl.DataFrame], dict[str, float]],
+    names: Sequence[str],
+) -> pl.LazyFrame:
+    """Return the table with one line per slice: its counts, and what `search` finds in its rows.
+
+    The counts are rows, clusters, and pairs of rows within clusters.
+    """
+    keys = points.slices
+    size = pl.when(CLUSTER.is_not_null()).then(points.size.cast(pl.Float64)).otherwise(0.0)
+    counts = {
+        "n": pl.when(CLUSTER.is_not_null()).then(pl.col("n")).otherwise(0).sum(),
+        "clusters": (size > 0).sum().cast(pl.Int64),
+        "pairs": (size * (size - 1) / 2).sum(),
+    }
+
+    def one_line(frame: pl.DataFrame) -> pl.DataFrame:
+        found = search(frame)
+        values = [pl.Series(name, [found[name]], pl.Float64).fill_nan(None) for name in names]
+        return pl.DataFrame([*(frame[key].head(1) for key in keys), *values])
+
+    found = map_slices(rows, keys, one_line, dict.fromkeys(names, pl.Float64))
+    table = joined(aggregated(lines, keys, counts), found, keys, how="left")
+    return points.rows.table(table, (), [*counts, *names])

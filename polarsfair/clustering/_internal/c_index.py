@@ -1,7 +1,7 @@
-"""Sums of the smallest and largest of all distances, exact and in flat memory.
+"""The C-index: sums of the smallest and largest of all distances, exact and in flat memory.
 
-A first look at all pairs fills a histogram, which tells in which bin the last distance that counts
-lies; a second look gathers that bin alone.
+A first pass over all pairs fills a histogram, which shows the bin of the last distance that counts.
+A second pass gathers only that bin.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.metric import define
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.all_pairs import (
     arrays_of,
-    beside_slices,
     blocks,
     distances,
-    guarded,
+    few_rows,
     measured_points,
     ordered,
-    slice_lines,
+    searched_slices,
 )
-from polarsfair.clustering._types import ClusteringMetric
+from polarsfair.clustering._internal.points import frequency_moments, internal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,12 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["c_index", "order"]
 
-
 _BINS = 1 << 16
 
 
 def order_sums(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
-    """Give the sum of distances within clusters, and of as many smallest and largest ones."""
+    """Sum the distances within clusters, and as many of the smallest and of the largest ones."""
     import numpy as np
 
     frame = ordered(frame)
@@ -57,10 +54,10 @@ def order_sums(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
     low = _last_bin(counts, wanted)
     high = _BINS - 1 - _last_bin(counts[::-1], wanted)
     found, times = _gather(values, weights, metric, scale, (low, high))
-    places = (found * scale).astype(np.int64)
+    bins = (found * scale).astype(np.int64)
     rest_low = wanted - counts[:low].sum()
     rest_high = wanted - counts[high + 1 :].sum()
-    at_low, at_high = places == low, places == high
+    at_low, at_high = bins == low, bins == high
     return {
         "inside": inside,
         "lowest": sums[:low].sum() + _first(found[at_low], times[at_low], rest_low),
@@ -81,7 +78,7 @@ def _widest(values: Floats, metric: str) -> float:
 def _weighed_blocks(
     values: Floats, weights: Floats, metric: str
 ) -> Iterator[tuple[slice, slice, Floats, Floats]]:
-    """Give the distances of all pairs and how often each occurs, every pair once."""
+    """Yield the distances of all pairs and how often each occurs, every pair once."""
     import numpy as np
 
     for rows, columns, apart in blocks(values, metric):
@@ -104,16 +101,16 @@ def _histogram(
 
     counts, sums, inside = np.zeros(_BINS), np.zeros(_BINS), 0.0
     for rows, columns, apart, times in _weighed_blocks(values, weights, metric):
-        places = (apart * scale).astype(np.int64).ravel()
-        counts += np.bincount(places, weights=times.ravel(), minlength=_BINS)
-        sums += np.bincount(places, weights=(times * apart).ravel(), minlength=_BINS)
+        bins = (apart * scale).astype(np.int64).ravel()
+        counts += np.bincount(bins, weights=times.ravel(), minlength=_BINS)
+        sums += np.bincount(bins, weights=(times * apart).ravel(), minlength=_BINS)
         same = codes[rows][:, None] == codes[columns]
         inside += float((apart * times)[same].sum())
     return counts, sums, inside
 
 
 def _last_bin(counts: Floats, wanted: float) -> int:
-    """Say in which bin the last of the wanted distances lies."""
+    """Return the bin of the last of the wanted distances."""
     import numpy as np
 
     return min(int(np.searchsorted(np.cumsum(counts), wanted - 0.5)), len(counts) - 1)
@@ -127,8 +124,8 @@ def _gather(
 
     found, often = [np.zeros(0)], [np.zeros(0)]
     for _, _, apart, times in _weighed_blocks(values, weights, metric):
-        places = (apart * scale).astype(np.int64)
-        there = ((places == chosen[0]) | (places == chosen[1])) & (times > 0)
+        bins = (apart * scale).astype(np.int64)
+        there = ((bins == chosen[0]) | (bins == chosen[1])) & (times > 0)
         distinct, which = np.unique(apart[there], return_inverse=True)
         found.append(distinct)
         many = np.bincount(which, weights=times[there], minlength=len(distinct))
@@ -157,11 +154,11 @@ def _count_order(
 ) -> pl.LazyFrame:
     """Sum the distances within clusters, and as many of the smallest and of the largest.
 
-    The table has a line per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters,
+    The table has one row per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters,
     ``inside``, the sum of their distances, and ``lowest`` and ``highest``, the sums of as many of
-    the smallest and largest distances of all pairs of rows. At most 50,000 rows a slice, in flat
+    the smallest and largest distances of all pairs of rows. At most 50,000 rows per slice, in flat
     memory. ``metric`` is ``"euclidean"``, ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``.
-    Tables do not add up.
+    Tables do not merge.
 
     Examples
     --------
@@ -179,10 +176,10 @@ def _count_order(
     └────────┴────────┴─────────┘
     """
     points, measured = measured_points(rows, by, cluster, features, weight, metric)
-    lines, slices = slice_lines(points)
-    few = guarded(measured, lines, "`c_index`", '`beta_cv` with `metric="sqeuclidean"`')
+    lines = frequency_moments(points)
+    few = few_rows(measured, lines, "`c_index`", '`beta_cv` with `metric="sqeuclidean"`')
     search = functools.partial(order_sums, metric=metric)
-    return beside_slices(points, slices, few, search, ("inside", "lowest", "highest"))
+    return searched_slices(points, lines, few, search, ("inside", "lowest", "highest"))
 
 
 order = Tally(
@@ -196,26 +193,21 @@ order = Tally(
 )
 
 
-_share = functools.partial(
-    define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric
-)
-
-
-@_share(order, bounds=(0.0, 1.0), better="lower", ideal=0.0)
+@internal(order, bounds=(0.0, 1.0), better="lower", ideal=0.0)
 def c_index() -> pl.Expr:
-    """Where the distances within clusters lie between the smallest and largest possible.
+    """Position of the within-cluster distance sum between its smallest and largest values.
 
     Formula: (W - L) / (H - L), with W the sum of distances of the pairs of rows of one cluster, L
     and H the sums of as many of the smallest and of the largest distances of all pairs. Undefined
-    with one cluster, where every row is a cluster, and where all distances are equal.
+    with one cluster, if every row is a cluster, and if all distances are equal.
 
     Range 0 to 1; ideal 0; lower is better.
 
     Parameters
     ----------
     metric
-        ``"euclidean"`` (default), ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``; all look at
-        all pairs of rows, at most 50,000 rows a slice.
+        ``"euclidean"`` (default), ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``; all of them
+        use all pairs of rows, at most 50,000 rows per slice.
 
     References
     ----------

@@ -1,19 +1,19 @@
-"""Features that are categories: distances count those that differ, from shares of categories."""
+"""Features that are categories: the distance of two rows is the number of features that differ.
+
+The mean distance of a row to a cluster follows from the shares of the categories in the cluster.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from polarsfair._engine.legacy import (
-    BAD,
-    fault,
-    stopping,
-)
-from polarsfair._engine.rows import ONE
-from polarsfair.clustering._external.contingency import within
+from polarsfair._engine.faults import raise_faults
+from polarsfair._engine.slices import aggregated, hidden, joined, over, summed
 from polarsfair.clustering._internal.points import (
-    APART,
     CLUSTER,
+    DISTANCE,
     FEATURE,
     OTHER,
     OWN,
@@ -21,100 +21,99 @@ from polarsfair.clustering._internal.points import (
     SIZE,
     WEIGHT,
     Points,
-    beside,
+    not_finite,
+    with_each,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def category_counts(points: Points, name: str) -> pl.LazyFrame:
-    """Count the rows of every cluster that have each category of a feature."""
-    weight = WEIGHT if points.weighted else ONE
-    rows = points.known.select(*points.slices, "cluster", FEATURE + name, times=weight)
-    counted = rows.group_by(*points.slices, "cluster", FEATURE + name).agg(pl.col("times").sum())
-    return counted.filter(pl.col("times") > 0)
+_TIMES = hidden("times")
 
 
 def category_lines(points: Points) -> pl.LazyFrame:
     """Count rows per slice, group and cluster, where features are categories."""
-    schema = points.rows.collect_schema()
-    real = [name for name in points.columns if schema[name].is_float()]
-    wrong = {f"bad|{name}": (~pl.col(name).is_finite()).cast(pl.Int64) for name in real}
-    sums = {"n": ONE, **wrong}
-    sums |= {name: pl.col(name) for name in ("w", BAD) if points.weighted}
-    counted = (
-        points.rows.select(*points.keys, **sums)
-        .group_by(points.keys)
-        .agg(pl.col(name).sum() for name in sums)
-    )
-    faults = [*points.faults, *(_not_a_category(name) for name in real)]
-    kept = ["n", *(["w"] if points.weighted else [])]
-    return stopping(counted, faults, kept).select(*points.keys, *kept)
+    schema = points.rows.frame.collect_schema()
+    real = [name for name in points.features if schema[FEATURE + name].is_float()]
+    bad = {_bad(name): (~pl.col(FEATURE + name).is_finite()).cast(pl.Int64) for name in real}
+    sums = ["n", *points.weights]
+    marked = points.rows.frame.with_columns(**bad)
+    counted = summed(marked, points.keys, [*sums, *bad, *points.rows.bad])
+    known = CLUSTER.is_not_null()
+    infinite = [not_finite(name, (pl.col(_bad(name)) > 0) & known) for name in real]
+    faults = [*points.rows.faults(squares=False), *infinite]
+    return raise_faults(counted, faults, sums).select(*points.keys, *sums)
 
 
-def _not_a_category(name: str) -> pl.Expr:
-    plain = name.removeprefix(FEATURE)
-    return fault(
-        (pl.col(f"bad|{name}") > 0) & CLUSTER.is_not_null(),
-        f"the feature {plain!r} holds NaN or an infinite value: make it null to leave the row out,"
-        f' such as `pl.col("{plain}").fill_nan(None)`',
-    )
+def _bad(name: str) -> str:
+    return hidden("not finite", name)
 
 
 def category_volumes(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the sums of differing categories within every cluster, and of its rows to all rows."""
-    keys = [*points.slices, "cluster"]
-    alike = []
+    """Sum the differing categories within every cluster, and of its rows to all rows."""
+    slices, keys = points.slices, [*points.slices, "cluster"]
+    times, own, shared = pl.col(_TIMES).cast(pl.Float64), hidden("own"), hidden("shared")
+    equal = []
     for name in points.features:
-        counted = category_counts(points, name)
-        times = pl.col("times").cast(pl.Float64)
-        everywhere = times.sum().over(*points.slices, FEATURE + name)
-        both = counted.select(*keys, own=times * times, shared=times * everywhere)
-        alike.append(both)
-    summed = pl.concat(alike).group_by(keys).agg(pl.col("own", "shared").sum())
+        everywhere = times.sum().over(*slices, FEATURE + name)
+        both = {own: times * times, shared: times * everywhere}
+        equal.append(_category_counts(points, name).select(*keys, **both))
+    lines = joined(centres, summed(pl.concat(equal), keys, [own, shared]), keys, how="left")
     size, features = WEIGHT.cast(pl.Float64), float(len(points.features))
-    joined = centres.join(summed, on=keys, how="left", nulls_equal=True)
-    total = within(size.sum(), points.slices)
-    return joined.with_columns(
-        within=features * size * size - pl.col("own"),
-        volume=features * size * total - pl.col("shared"),
-    ).drop("own", "shared")
+    return lines.with_columns(
+        within=features * size * size - pl.col(own),
+        volume=features * size * over(size.sum(), slices) - pl.col(shared),
+    ).drop(own, shared)
 
 
 def category_rows(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
-    """Set every row beside every cluster of its slice, with the mean number of differences."""
-    slices = list(points.slices)
-    alike = pl.lit(0.0)
+    """Join every row with every cluster of its slice, and the mean number of differences."""
+    slices = points.slices
     for name in points.features:
-        column = FEATURE + name
-        lookup = _shares(points, name, centres)
         rows = rows.join(
-            lookup, on=[*slices, column], how="left", nulls_equal=True, maintain_order="left"
+            _shares(points, name, centres),
+            on=[*slices, FEATURE + name],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
         )
-        alike = alike + pl.col(f"|share|{name}")
+    equal = pl.lit(0.0)
+    for name in points.features:
+        equal = equal + pl.col(_share(name))
     sides = centres.sort("cluster").select(*slices, CLUSTER.alias(OTHER), WEIGHT.alias(SIZE))
-    listed = (
-        sides.group_by(slices, maintain_order=True).agg(OTHER, SIZE)
-        if slices
-        else sides.select(pl.col(OTHER).implode(), pl.col(SIZE).implode())
+    listed = _listed(sides, slices, [OTHER, SIZE])
+    kept = [ROW, *points.keys, *points.weights]
+    opened = with_each(rows.select(*kept, equal.alias(DISTANCE)), listed, slices)
+    different = float(len(points.features)) - pl.col(DISTANCE)
+    return opened.explode(DISTANCE, OTHER, SIZE).select(
+        *kept, SIZE, (pl.col(OTHER) == CLUSTER).alias(OWN), different.alias(DISTANCE)
     )
-    weight = ["w"] if points.weighted else []
-    kept = rows.select(ROW, *points.keys, *weight, alike.alias(APART))
-    opened = beside(kept, listed, slices).explode(APART, OTHER, SIZE)
-    own = (pl.col(OTHER) == CLUSTER).alias(OWN)
-    different = float(len(points.features)) - pl.col(APART)
-    return opened.select(ROW, *points.keys, *weight, SIZE, own, different.alias(APART))
+
+
+def _listed(lines: pl.LazyFrame, keys: Sequence[str], names: Sequence[str]) -> pl.LazyFrame:
+    """Gather columns into lists, per key, in the order of the lines."""
+    if keys:
+        return lines.group_by(keys, maintain_order=True).agg(names)
+    return lines.select(pl.col(names).implode())
+
+
+def _category_counts(points: Points, name: str) -> pl.LazyFrame:
+    """Count the rows of every cluster that have each category of a feature."""
+    keys = [*points.slices, "cluster", FEATURE + name]
+    counted = summed(points.known.select(*keys, points.weight.alias(_TIMES)), keys, [_TIMES])
+    return counted.filter(pl.col(_TIMES) > 0)
+
+
+def _share(name: str) -> str:
+    return hidden("share", name)
 
 
 def _shares(points: Points, name: str, centres: pl.LazyFrame) -> pl.LazyFrame:
     """List for every category its share in every cluster, in the order of the clusters."""
-    slices, column = list(points.slices), FEATURE + name
-    counted = category_counts(points, name)
+    slices, column = points.slices, FEATURE + name
     seen = points.known.select(*slices, column).unique()
-    clusters = centres.select(*slices, "cluster", "w")
-    every = (
-        seen.join(clusters, on=slices, how="inner", nulls_equal=True)
-        if slices
-        else seen.join(clusters, how="cross")
-    )
-    full = every.join(counted, on=[*slices, "cluster", column], how="left", nulls_equal=True)
-    share = (pl.col("times").fill_null(0) / WEIGHT).sort_by("cluster")
-    return full.group_by(*slices, column).agg(share.alias(f"|share|{name}"))
+    every = joined(seen, centres.select(*slices, "cluster", "w"), slices)
+    counted = _category_counts(points, name)
+    full = joined(every, counted, [*slices, "cluster", column], how="left")
+    share = (pl.col(_TIMES).fill_null(0) / WEIGHT).sort_by("cluster")
+    return aggregated(full, [*slices, column], {_share(name): share})

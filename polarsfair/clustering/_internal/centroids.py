@@ -1,4 +1,4 @@
-"""Measures that the moments of the clusters tell: how far apart, how wide."""
+"""Measures from the means of clusters: how far apart the clusters are, and how wide."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.metric import Metric, Variant, define
+from polarsfair._engine.metric import Metric, Variant
+from polarsfair._engine.slices import aggregated, hidden, joined
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.points import (
-    FEATURE,
-    MEAN,
     WEIGHT,
     Points,
     centres_of,
+    internal,
     means_of,
     merged_clusters,
     moment_sums,
@@ -27,7 +27,6 @@ from polarsfair.clustering._internal.points import (
     points_of,
     squared_gap,
 )
-from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
     from polarsfair._typing import IntoColumn, IntoFeatures
 
 __all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid", "radii"]
+
+_WIDTH, _LINE, _GAP = hidden("width"), hidden("line"), hidden("gap")
+_RATIO, _WORST, _NEAREST = hidden("ratio"), hidden("worst"), hidden("nearest")
 
 
 def _count_radii(
@@ -45,10 +47,10 @@ def _count_radii(
     features: IntoFeatures | None = None,
     weight: IntoColumn | None = None,
 ) -> pl.LazyFrame:
-    """Count how far the rows of every cluster lie from its mean.
+    """Sum the distances of the rows of every cluster to its mean.
 
-    The table of `moments` with two columns more: ``reach``, the sum of Euclidean distances to the
-    mean, and ``radius``, the largest. The rows are read twice, so that tables do not add up.
+    The table of `moments` with two more columns: ``reach``, the sum of Euclidean distances to the
+    mean, and ``radius``, the largest. The rows are read twice, so tables do not merge.
 
     Examples
     --------
@@ -73,15 +75,12 @@ def _count_radii(
 
 
 def _with_radii(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
-    keys = points.keys
-    centres = centres_of(points, lines).select(*keys, *(MEAN + name for name in points.features))
-    gaps = [pl.col(FEATURE + name) - pl.col(MEAN + name) for name in points.features]
-    gap = pl.sum_horizontal(part * part for part in gaps).sqrt()
-    beside = points.known.join(centres, on=keys, how="inner", nulls_equal=True)
-    weight = WEIGHT if points.weighted else pl.lit(1.0)
-    far = beside.select(*keys, radius=pl.when(weight > 0).then(gap), reach=weight * gap)
-    radii = far.group_by(keys).agg(pl.col("reach").sum(), pl.col("radius").max())
-    return lines.join(radii, on=keys, how="left", nulls_equal=True)
+    keys, weight = points.keys, points.weight
+    centres = centres_of(points, lines).select(*keys, *points.means)
+    distance = pl.sum_horizontal(gap * gap for gap in points.gaps).sqrt()
+    sums = {"reach": (weight * distance).sum(), "radius": pl.when(weight > 0).then(distance).max()}
+    found = aggregated(joined(points.known, centres, keys), keys, sums)
+    return joined(lines, found, keys, how="left")
 
 
 radii = Tally(
@@ -100,9 +99,12 @@ radii = Tally(
 
 
 def check_means(metric: Metric, schema: pl.Schema) -> None:
-    """Raise when a table has no means, as one of categories."""
+    """Raise if a table has no means, as a table of categories."""
     if not means_of(schema.names()):
-        msg = f'`{metric.name}` needs means of features, which a table of `metric="hamming"` lacks'
+        msg = (
+            f"`{metric.name}` needs means of features, which a table of"
+            ' `metric="hamming"` does not have: use another `metric`'
+        )
         raise ValueError(msg)
 
 
@@ -111,72 +113,60 @@ def clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     lines = merged_clusters(table, keys)
     means = means_of(lines.collect_schema().names())
     gaps = [pl.col(name) - overall_mean(name, keys) for name in means]
-    return lines.with_columns(gap=pl.sum_horizontal(gap * gap for gap in gaps))
+    return lines.with_columns(pl.sum_horizontal(gap * gap for gap in gaps).alias(_GAP))
 
 
-def with_rivals(lines: pl.LazyFrame, keys: Sequence[str], width: pl.Expr) -> pl.LazyFrame:
-    """Put beside every cluster how it compares with the others of its slice.
+def _with_rivals(lines: pl.LazyFrame, keys: Sequence[str], width: pl.Expr) -> pl.LazyFrame:
+    """Add to every cluster how it compares with the other clusters of its slice.
 
-    ``worst`` is the largest sum of two widths over the distance of the means, ``nearest`` the
+    ``_WORST`` is the largest sum of two widths over the distance of the means, ``_NEAREST`` the
     distance of the nearest mean.
     """
     means = means_of(lines.collect_schema().names())
-    numbered = lines.with_columns(width.alias("|width")).with_row_index("|line")
-    other = numbered.select(
-        *keys,
-        *(pl.col(n).alias(f"{n}|") for n in means),
-        **{"|other": "|line", "|width|": "|width", "|w": "w"},
-    )
-    pairs = (
-        numbered.join(other, on=list(keys), how="left", nulls_equal=True)
-        if keys
-        else numbered.join(other, how="cross")
-    )
-    two = (pl.col("|line") != pl.col("|other")) & (WEIGHT > 0) & (pl.col("|w") > 0)
-    gap = squared_gap(means, [f"{n}|" for n in means]).sqrt()
-    pairs = pairs.with_columns(pl.when(two).then(gap).alias("|gap"))
-    pairs = pairs.with_columns(ratio=(pl.col("|width") + pl.col("|width|")) / pl.col("|gap"))
-    found = pairs.group_by("|line").agg(worst=_worst(pl.col("ratio")), nearest=pl.col("|gap").min())
-    return numbered.join(found, on="|line", how="left")
-
-
-def _worst(ratio: pl.Expr) -> pl.Expr:
-    """Give the largest ratio, undefined when one is: two clusters that are the same point."""
-    return pl.when(~ratio.is_nan().any()).then(ratio.max())
+    numbered = lines.with_columns(width.alias(_WIDTH)).with_row_index(_LINE)
+    other = {name: hidden("other", name) for name in (_LINE, _WIDTH, "w", *means)}
+    others = numbered.select(*keys, *(pl.col(name).alias(to) for name, to in other.items()))
+    two = (pl.col(_LINE) != pl.col(other[_LINE])) & (WEIGHT > 0) & (pl.col(other["w"]) > 0)
+    gap = pl.when(two).then(squared_gap(means, [other[name] for name in means]).sqrt())
+    pairs = joined(numbered, others, keys, how="left").with_columns(gap.alias(_GAP))
+    ratio = (pl.col(_WIDTH) + pl.col(other[_WIDTH])) / pl.col(_GAP)
+    # Two clusters that are the same point have no ratio, and the largest is then not defined.
+    worst = pl.when(~pl.col(_RATIO).is_nan().any()).then(pl.col(_RATIO).max())
+    values = {_WORST: worst, _NEAREST: pl.col(_GAP).min()}
+    found = aggregated(pairs.with_columns(ratio.alias(_RATIO)), [_LINE], values)
+    return numbered.join(found, on=_LINE, how="left")
 
 
 def _rivals(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View one line per cluster beside its rivals, its width from the squared distances."""
-    return with_rivals(merged_clusters(table, keys), keys, (pl.col("ssw") / WEIGHT).sqrt())
+    """View one line per cluster with its rivals; the width is from the squared distances."""
+    return _with_rivals(merged_clusters(table, keys), keys, (pl.col("ssw") / WEIGHT).sqrt())
 
 
 def _rivals_by_mean(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View one line per cluster beside its rivals, its width from the distances."""
-    return with_rivals(merged_clusters(table, keys), keys, pl.col("reach") / WEIGHT)
+    """View one line per cluster with its rivals; the width is from the distances."""
+    return _with_rivals(merged_clusters(table, keys), keys, pl.col("reach") / WEIGHT)
 
 
 _SEVERAL = (WEIGHT > 0).sum() > 1
 
 
-_share = functools.partial(
-    define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric, check=check_means
-)
+_of_means = functools.partial(internal, check=check_means)
 
 
-@_share(moments, view=clusters, bounds=(0.0, math.inf), better="higher")
+@_of_means(moments, view=clusters, bounds=(0.0, math.inf), better="higher")
 def calinski_harabasz() -> pl.Expr:
     """Spread between clusters over spread within them, each per degree of freedom.
 
     Formula: (B / (k - 1)) / (S / (n - k)), with B the sum over clusters of their size times the
     squared distance of their mean from the mean of all rows, S the sum of squared distances of rows
     from their cluster's mean. Also known as the variance ratio. Undefined with one cluster, with a
-    cluster per row and where all rows are equal.
+    cluster per row, and if all rows are equal.
 
     Range 0 to inf; no ideal; higher is better.
 
     Notes
     -----
-    Infinite where every cluster is one point; scikit-learn says 1 there.
+    Infinite if every cluster is one point; scikit-learn returns 1.
 
     References
     ----------
@@ -192,18 +182,18 @@ def calinski_harabasz() -> pl.Expr:
     16.2
     """
     count, size = (WEIGHT > 0).sum(), WEIGHT.sum()
-    between = (WEIGHT * pl.col("gap")).sum() / (count - 1)
+    between = (WEIGHT * pl.col(_GAP)).sum() / (count - 1)
     inside = pl.col("ssw").sum() / (size - count)
     return pl.when(_SEVERAL & (size > count)).then(quotient(between, inside))
 
 
 def _mean_of_worst() -> pl.Expr:
-    worst, there = pl.col("worst"), WEIGHT > 0
+    worst, there = pl.col(_WORST), WEIGHT > 0
     defined = worst.filter(there).is_not_null().all()
     return pl.when(_SEVERAL & defined).then(worst.filter(there).mean())
 
 
-@_share(radii, view=_rivals_by_mean, bounds=(0.0, math.inf), better="lower", ideal=0.0)
+@_of_means(radii, view=_rivals_by_mean, bounds=(0.0, math.inf), better="lower", ideal=0.0)
 def _davies_bouldin_by_mean(*, dispersion: str = "mean") -> pl.Expr:
     del dispersion
     return _mean_of_worst()
@@ -221,13 +211,13 @@ def _check_dispersion(metric: Metric, schema: pl.Schema) -> None:
         raise ValueError(msg)
     if dispersion == "mean":
         msg = (
-            '`davies_bouldin` with `dispersion="mean"` needs a second pass over the rows: use'
-            " `evaluate` on them"
+            '`davies_bouldin` with `dispersion="mean"` cannot be read from a stored table, because'
+            " it needs a second pass over the rows: call `evaluate` on the rows"
         )
         raise ValueError(msg)
 
 
-@_share(
+@_of_means(
     moments,
     view=_rivals,
     bounds=(0.0, math.inf),
@@ -243,11 +233,11 @@ def _check_dispersion(metric: Metric, schema: pl.Schema) -> None:
     ),
 )
 def davies_bouldin(*, dispersion: str = "rms") -> pl.Expr:
-    """Mean over clusters of how much they overlap with their worst rival.
+    """Mean over clusters of the largest overlap with another cluster.
 
     Formula: mean over i of the maximum over j of (s_i + s_j) / |m_i - m_j|, with m the clusters'
     means and s the root of the mean squared distance of their rows from it. Undefined with one
-    cluster, and where two clusters are the same point.
+    cluster, and if two clusters are the same point.
 
     Range 0 to inf; ideal 0; lower is better.
 
@@ -255,12 +245,12 @@ def davies_bouldin(*, dispersion: str = "rms") -> pl.Expr:
     ----------
     dispersion
         ``"rms"``, as above, from the table of `moments` alone; or ``"mean"``, the mean distance of
-        rows from the mean, which takes a second pass over the rows.
+        rows from the mean, which needs a second pass over the rows.
 
     Notes
     -----
-    scikit-learn has ``dispersion="mean"``. It skips clusters whose means coincide; here they
-    overlap infinitely.
+    scikit-learn uses ``dispersion="mean"``. It skips clusters whose means coincide; here their
+    overlap is infinite.
 
     References
     ----------
@@ -279,18 +269,18 @@ def davies_bouldin(*, dispersion: str = "rms") -> pl.Expr:
     return _mean_of_worst()
 
 
-@_share(radii, view=_rivals_by_mean, bounds=(0.0, math.inf), better="higher")
+@_of_means(radii, view=_rivals_by_mean, bounds=(0.0, math.inf), better="higher")
 def dunn_centroid() -> pl.Expr:
-    """Distance of the two nearest means over the largest distance of a row from its own.
+    """Distance of the two nearest means over the largest distance of a row from its own mean.
 
     Formula: min over i < j of |m_i - m_j| over max over rows of |x - m_c(x)|, with m the clusters'
-    means. Undefined with one cluster, and where every row is a cluster.
+    means. Undefined with one cluster, and if every row is a cluster.
 
     Range 0 to inf; no ideal; higher is better.
 
     Notes
     -----
-    torchmetrics calls this `DunnIndex`; the index itself, `dunn`, is of pairs of rows.
+    torchmetrics calls this `DunnIndex`. The original index, `dunn`, uses pairs of rows.
 
     References
     ----------
@@ -306,4 +296,4 @@ def dunn_centroid() -> pl.Expr:
     4.5
     """
     several = _SEVERAL & (WEIGHT.max() > 1)
-    return pl.when(several).then(quotient(pl.col("nearest").min(), pl.col("radius").max()))
+    return pl.when(several).then(quotient(pl.col(_NEAREST).min(), pl.col("radius").max()))

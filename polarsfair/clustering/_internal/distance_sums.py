@@ -1,8 +1,8 @@
-"""Distances that need no pairs: the mean distance of a row to a cluster follows from a few sums.
+"""Sums of distances that need no pairs: the mean distance to a cluster follows from a few sums.
 
-For squared Euclidean distances it is the squared distance to the cluster's mean plus the cluster's
-variance; cosine distances are half the squared distances of rows of length one; and for the number
-of differing categories the shares of every category tell.
+The mean squared Euclidean distance of a row to a cluster is the squared distance to its mean plus
+its variance. Cosine distances are half the squared distances of rows of length one. The tally of
+`volumes` also has the distances that need all pairs of rows.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polarsfair._engine.slices import hidden, joined, over
 from polarsfair._engine.tally import Tally
-from polarsfair.clustering._external.contingency import within
 from polarsfair.clustering._internal.all_pairs import (
     PAIRED,
     QUADRATIC,
@@ -22,15 +22,10 @@ from polarsfair.clustering._internal.all_pairs import (
     check_metric,
     pair_lines,
 )
-from polarsfair.clustering._internal.categories import (
-    category_lines,
-    category_volumes,
-)
+from polarsfair.clustering._internal.categories import category_lines, category_volumes
 from polarsfair.clustering._internal.points import (
-    APART,
     CLUSTER,
-    FEATURE,
-    MEAN,
+    DISTANCE,
     OTHER,
     OWN,
     ROW,
@@ -38,9 +33,9 @@ from polarsfair.clustering._internal.points import (
     SPREAD,
     WEIGHT,
     Points,
-    beside,
     centres_of,
     counted_frequencies,
+    frequency_moments,
     means_of,
     moment_sums,
     moments,
@@ -48,6 +43,7 @@ from polarsfair.clustering._internal.points import (
     overall_mean,
     points_of,
     unit_points,
+    with_each,
 )
 
 if TYPE_CHECKING:
@@ -57,38 +53,37 @@ if TYPE_CHECKING:
 
 __all__ = ["volumes"]
 
-
-def unit_spread() -> pl.Expr:
-    """Give the rows of zeros of a cluster of unit rows: a whole number, which survives rounding."""
-    length = WEIGHT - pl.col("ssw") - WEIGHT * pl.col("|length")
-    return length.round()
+_GAP, _TOTAL, _ZEROS = hidden("gap"), hidden("total"), hidden("zeros")
 
 
-def spread_centres(points: Points, lines: pl.LazyFrame, metric: str) -> pl.LazyFrame:
-    """Give the clusters with ``spread``, the sum of squares that the distances from them take.
+def with_spread(centres: pl.LazyFrame, *, cosine: bool = False) -> pl.LazyFrame:
+    """Add the sum of squares that distances from every cluster contain.
 
-    For cosine distances the rows of zeros belong to it; ``zeros`` counts them.
+    For cosine distances it contains the number of rows of zeros, which is added too.
     """
-    centres = centres_of(points, lines)
-    if metric == "sqeuclidean":
-        return centres.with_columns(pl.col("ssw").alias(SPREAD), zeros=pl.lit(0.0))
-    means = [MEAN + name for name in points.features]
-    length = pl.sum_horizontal(pl.col(name) ** 2 for name in means)
-    counted = centres.with_columns(length.alias("|length")).with_columns(zeros=unit_spread())
-    return counted.with_columns((pl.col("ssw") + pl.col("zeros")).alias(SPREAD))
+    zeros = pl.lit(0.0)
+    if cosine:
+        means = means_of(centres.collect_schema().names())
+        length = pl.sum_horizontal(pl.col(name) ** 2 for name in means)
+        # The number of unit rows minus the sum of their squares: a whole number.
+        zeros = (WEIGHT - pl.col("ssw") - WEIGHT * length).round()
+    counted = centres.with_columns(zeros.alias(_ZEROS))
+    return counted.with_columns((pl.col("ssw") + pl.col(_ZEROS)).alias(SPREAD))
 
 
-def squared_volumes(centres: pl.LazyFrame, slices: Sequence[str], metric: str) -> pl.LazyFrame:
-    """Give the sums of distances within every cluster, and of its rows to all rows."""
+def squared_volumes(
+    centres: pl.LazyFrame, slices: Sequence[str], *, cosine: bool = False
+) -> pl.LazyFrame:
+    """Sum the distances within every cluster, and of its rows to all rows."""
     means = means_of(centres.collect_schema().names())
-    total = within(WEIGHT.sum(), slices)
+    total = over(WEIGHT.sum(), slices)
     gaps = [pl.col(name) - overall_mean(name, slices) for name in means]
     gap = pl.sum_horizontal(part * part for part in gaps)
-    spread, zeros = pl.col(SPREAD), pl.col("zeros")
-    half = 1.0 if metric == "sqeuclidean" else 0.5
-    everything = within((spread + WEIGHT * pl.col("|gap")).sum(), slices)
-    volume = total * spread + WEIGHT * everything + total * WEIGHT * pl.col("|gap")
-    return centres.with_columns(gap.alias("|gap")).with_columns(
+    spread, zeros = pl.col(SPREAD), pl.col(_ZEROS)
+    half = 0.5 if cosine else 1.0
+    everything = over((spread + WEIGHT * pl.col(_GAP)).sum(), slices)
+    volume = total * spread + WEIGHT * everything + total * WEIGHT * pl.col(_GAP)
+    return centres.with_columns(gap.alias(_GAP)).with_columns(
         within=half * 2 * WEIGHT * spread - zeros, volume=half * volume - zeros
     )
 
@@ -96,72 +91,60 @@ def squared_volumes(centres: pl.LazyFrame, slices: Sequence[str], metric: str) -
 def squared_rows(
     points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame, *, cosine: bool
 ) -> pl.LazyFrame:
-    """Set every row, numbered by ``ROW``, beside every cluster of its slice."""
-    means = [MEAN + name for name in points.features]
+    """Join every row, numbered by ``ROW``, with every cluster of its slice."""
     sides = centres.select(
         *points.slices,
-        *means,
+        *points.means,
         CLUSTER.alias(OTHER),
         WEIGHT.alias(SIZE),
         (pl.col(SPREAD) / WEIGHT).alias(SPREAD),
     )
-    gaps = [pl.col(FEATURE + n) - pl.col(MEAN + n) for n in points.features]
-    # A power names the gap once; of a product Polars would keep the gaps of all features.
-    apart = _added([pl.col(SPREAD), *(gap**2 for gap in gaps)])
+    # A power names the gap once; for a product Polars would keep the gaps of all features.
+    # Added one by one, few columns of all pairs are in memory at a time; `sum_horizontal` would
+    # hold all of them, and look for nulls.
+    distance = functools.reduce(operator.add, [gap**2 for gap in points.gaps], pl.col(SPREAD))
     if cosine:
         # A row of zeros is as far from its own cluster as from any other.
-        apart = (
-            pl.when(pl.any_horizontal(pl.col(n) != 0 for n in points.columns))
-            .then(apart)
-            .otherwise(0.0)
-        )
-    weight = ["w"] if points.weighted else []
-    return beside(rows, sides, points.slices).select(
-        ROW, *points.keys, *weight, SIZE, (pl.col(OTHER) == CLUSTER).alias(OWN), apart.alias(APART)
+        directed = pl.any_horizontal(pl.col(name) != 0 for name in points.columns)
+        distance = pl.when(directed).then(distance).otherwise(0.0)
+    own = (pl.col(OTHER) == CLUSTER).alias(OWN)
+    return with_each(rows, sides, points.slices).select(
+        ROW, *points.keys, *points.weights, SIZE, own, distance.alias(DISTANCE)
     )
 
 
-def _added(parts: Sequence[pl.Expr]) -> pl.Expr:
-    """Add what is never null, one by one, so that few columns of all pairs are held at a time.
-
-    `sum_horizontal` would hold all of them, and look for nulls.
-    """
-    return functools.reduce(operator.add, parts)
-
-
 def lines_with_volumes(points: Points, metric: str) -> tuple[pl.LazyFrame, pl.LazyFrame, Points]:
-    """Give the table's lines with sums of distances, the clusters, and the points as measured."""
+    """Return the lines of the table with sums of distances, the clusters, and the points measured.
+
+    With cosine distances, the points measured are the rows at length one.
+    """
     if metric == "hamming":
         lines = counted_frequencies(points, category_lines(points)).cache()
         centres = centres_of(points, lines).cache()
         return _shared_out(points, lines, category_volumes(points, centres)), centres, points
-    lines = counted_frequencies(points, moments_of(points)).cache()
-    measured = unit_points(points) if metric == "cosine" else points
-    own = moments_of(measured).cache() if metric == "cosine" else lines
-    centres = spread_centres(measured, own, metric).cache()
-    summed = squared_volumes(centres, points.slices, metric)
+    cosine = metric == "cosine"
+    lines = frequency_moments(points)
+    measured = unit_points(points) if cosine else points
+    own = moments_of(measured).cache() if cosine else lines
+    centres = with_spread(centres_of(measured, own), cosine=cosine).cache()
+    summed = squared_volumes(centres, points.slices, cosine=cosine)
     return _shared_out(points, lines, summed), centres, measured
 
 
 def _shared_out(points: Points, lines: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
-    """Give every line its share, by weight, of its cluster's sums."""
+    """Add to every line its share, by weight, of the sums of its cluster."""
     keys = [*points.slices, "cluster"]
-    sums = centres.select(*keys, "within", "volume", WEIGHT.alias("|all"))
-    joined = lines.join(sums, on=keys, how="left", nulls_equal=True)
-    weight = WEIGHT if points.weighted else pl.col("n")
-    share = weight / pl.col("|all")
-    return joined.with_columns(
-        pl.col("within") * share,
-        pl.col("volume") * share,
-        *(pl.lit(None, pl.Float64).alias(name) for name in PAIRED),
-    ).drop("|all")
+    sums = centres.select(*keys, "within", "volume", WEIGHT.alias(_TOTAL))
+    share = points.size / pl.col(_TOTAL)
+    unknown = [pl.lit(None, pl.Float64).alias(name) for name in PAIRED]
+    lines = joined(lines, sums, keys, how="left")
+    return lines.with_columns(pl.col("within", "volume") * share, *unknown).drop(_TOTAL)
 
 
 def lines_with_pairs(points: Points, metric: str) -> pl.LazyFrame:
-    """Give the table's lines with all that pairs of rows tell."""
-    lines = counted_frequencies(points, moments_of(points)).cache()
-    pairs = pair_lines(points, lines, metric)
-    return lines.join(pairs, on=points.keys, how="left", nulls_equal=True)
+    """Return the lines of the table with all sums over pairs of rows."""
+    lines = frequency_moments(points)
+    return joined(lines, pair_lines(points, lines, metric), points.keys, how="left")
 
 
 def pair_sums(columns: Sequence[str]) -> dict[str, pl.Expr]:
@@ -181,15 +164,15 @@ def _count_volumes(
     """Count the distances within every cluster and of its rows to all rows.
 
     The table of `moments` with ``within``, the sum of distances over all ordered pairs of rows of
-    the cluster, and ``volume``, the sum over all pairs of a row of the cluster and any row;
-    further, over those pairs, sums of the squared distance (``squares``), of the distance of the
+    the cluster, and ``volume``, the sum over all pairs of a row of the cluster and any row. Over
+    the pairs of ``volume`` it also sums the squared distance (``squares``), the distance of the
     two clusters' means (``gaps``), its square (``gap_squares``) and its product with the distance
-    (``cross``). Tables do not add up.
+    (``cross``). Tables do not merge.
 
-    ``metric`` is ``"euclidean"`` or ``"manhattan"``, which look at all pairs of rows, at most
-    50,000 rows a slice; or ``"sqeuclidean"``, ``"cosine"``, ``"hamming"`` (the number of features
-    that differ, of any type; without means), which follow from a few sums at any size and leave
-    the further columns empty.
+    ``metric`` is ``"euclidean"`` or ``"manhattan"``, which use all pairs of rows, at most 50,000
+    rows per slice; or ``"sqeuclidean"``, ``"cosine"`` or ``"hamming"`` (the number of features that
+    differ, of any type; without means). The last three follow from a few sums at any size, and
+    leave the sums over pairs null.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The two farthest rows of one cluster and the two nearest of two, without looking at all pairs.
+"""Dunn's index: the two nearest rows of different clusters and the two farthest of one.
 
-Distances to the clusters' means bound the distances of rows from both sides: what cannot be
-farther, or nearer, than a pair already found is not looked at.
+Distances to the means of clusters bound the distances of rows from both sides. Pairs that cannot be
+farther apart, or closer, than a pair already found are skipped.
 """
 
 from __future__ import annotations
@@ -10,44 +10,44 @@ import functools
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.metric import define
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.all_pairs import (
     LIMIT,
     arrays_of,
-    beside_slices,
     blocks,
     distances,
     measured_points,
     ordered,
-    slice_lines,
+    searched_slices,
 )
-from polarsfair.clustering._types import ClusteringMetric
+from polarsfair.clustering._internal.points import frequency_moments, internal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from polarsfair._typing import IntoColumn, IntoFeatures
     from polarsfair.clustering._internal.all_pairs import Codes, Floats
 
 __all__ = ["dunn", "extremes"]
 
-
 _BLOCK = 1024
 
 
 _SLACK = 1e-9
-"""Bounds are widened by this much, so that rounding leaves no pair out."""
+"""Bounds are widened by this much, so that rounding excludes no pair."""
 
 
 @dataclass
 class _Search:
-    """Counts the distances that were looked at, and stops when there are too many."""
+    """Counts the distances that were computed, and raises if there are too many."""
 
     metric: str
     left: int = LIMIT * LIMIT
@@ -56,8 +56,8 @@ class _Search:
         self.left -= len(left) * len(right)
         if self.left < 0:
             msg = (
-                f"`dunn` has more than {LIMIT * LIMIT:,} distances to look at, because these"
-                " clusters overlap too much to leave pairs out: use `dunn_centroid`, or"
+                f"`dunn` needs more than {LIMIT * LIMIT:,} distances, because these clusters"
+                " overlap too much for pairs to be skipped: use `dunn_centroid`,"
                 ' `davies_bouldin`, or `silhouette` with `metric="sqeuclidean"`'
             )
             raise ValueError(msg)
@@ -65,16 +65,15 @@ class _Search:
 
 
 def extremes_of(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
-    """Give the smallest distance between clusters and the largest within one."""
+    """Find the smallest distance between clusters and the largest within one."""
     frame = ordered(frame)
-    nothing = {"separation": float("nan"), "diameter": float("nan")}
     if frame.is_empty():
-        return nothing
+        return {"separation": math.nan, "diameter": math.nan}
     values, codes, weights = arrays_of(frame)
     if metric == "cosine" and not values.any(axis=1).all():
         return _among_all(values, codes, weights, metric)
-    # Squares of Euclidean distances, and cosine distances, which are half the squares of those of
-    # rows of length one, are in the order of the Euclidean ones.
+    # Squared Euclidean distances have the order of the Euclidean ones. So have cosine distances,
+    # which are half the squared distances of rows of length one.
     plain = metric if metric in ("euclidean", "manhattan") else "euclidean"
     search = _Search(plain)
     clusters = [_Cluster.of(values[codes == code], search) for code in range(codes.max() + 1)]
@@ -85,16 +84,17 @@ def extremes_of(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
 
 
 def _among_all(values: Floats, codes: Codes, weights: Floats, metric: str) -> dict[str, float]:
-    """Look at all pairs: rows of zeros are no points of a space."""
+    """Compute all pairs: rows of zeros are not points of a space."""
     import numpy as np
 
     if len(values) > LIMIT:
         msg = (
-            f"`dunn` looks at all pairs of more than {LIMIT:,} rows where some are all zeros: leave"
-            ' those out, or use `silhouette` with `metric="cosine"`, which is exact at any size'
+            f"`dunn` needs all pairs of more than {LIMIT:,} rows, because some rows are all zeros:"
+            ' leave those out, or use `silhouette` with `metric="cosine"`, which is exact at any'
+            " size"
         )
         raise ValueError(msg)
-    # A row of zeros that stands for several is at distance one from its likes.
+    # A zero row of weight above 1 represents several rows, which are at distance 1 from each other.
     near, far = np.inf, float((weights[~values.any(axis=1)] > 1).any())
     for rows, columns, apart in blocks(values, metric):
         same = codes[rows][:, None] == codes[columns]
@@ -105,7 +105,7 @@ def _among_all(values: Floats, codes: Codes, weights: Floats, metric: str) -> di
 
 @dataclass(frozen=True)
 class _Cluster:
-    """The rows of a cluster, farthest from its mean first, and how far they are."""
+    """The rows of a cluster, farthest from its mean first, and their distances from it."""
 
     values: Floats
     middle: Floats
@@ -115,8 +115,8 @@ class _Cluster:
     def of(cls, values: Floats, search: _Search) -> _Cluster:
         middle = values.mean(axis=0, keepdims=True)
         reach = search.distances(values, middle)[:, 0]
-        places = (-reach).argsort(kind="stable")
-        return cls(values[places], middle, reach[places])
+        order = (-reach).argsort(kind="stable")
+        return cls(values[order], middle, reach[order])
 
     @property
     def radius(self) -> float:
@@ -124,7 +124,7 @@ class _Cluster:
 
 
 def _diameter(clusters: list[_Cluster], search: _Search) -> float:
-    """Give the largest distance within a cluster: widest clusters first."""
+    """Find the largest distance within a cluster: widest clusters first."""
     longest = 0.0
     for cluster in sorted(clusters, key=lambda one: -one.radius):
         if 2 * cluster.radius * (1 + _SLACK) < longest:
@@ -134,7 +134,7 @@ def _diameter(clusters: list[_Cluster], search: _Search) -> float:
 
 
 def _longest_of(cluster: _Cluster, longest: float, search: _Search) -> float:
-    """Give the longest distance of a cluster, or `longest` where none is longer."""
+    """Find the longest distance within a cluster, or return `longest` if it is longer."""
     values, reach = cluster.values, cluster.reach
     start = values[:1]
     for _ in range(2):
@@ -143,7 +143,7 @@ def _longest_of(cluster: _Cluster, longest: float, search: _Search) -> float:
         start = values[sweep.argmax()][None]
     for i in range(0, len(values), _BLOCK):
         for j in range(i, len(values), _BLOCK):
-            # Rows are sorted: those that follow are nearer to the mean still.
+            # Rows are sorted: those that follow are even closer to the mean.
             if (reach[i] + reach[j]) * (1 + _SLACK) < longest:
                 break
             apart = search.distances(values[i : i + _BLOCK], values[j : j + _BLOCK])
@@ -152,51 +152,56 @@ def _longest_of(cluster: _Cluster, longest: float, search: _Search) -> float:
 
 
 def _separation(clusters: list[_Cluster], search: _Search) -> float:
-    """Give the smallest distance between two clusters: nearest pairs of clusters first."""
+    """Find the smallest distance between two clusters: nearest pairs of clusters first."""
     import numpy as np
 
     middles = np.concatenate([cluster.middle for cluster in clusters])
     apart = distances(middles, middles, search.metric)
     pairs = sorted(combinations(range(len(clusters)), 2), key=lambda pair: apart[pair])
     shortest = np.inf
-    for one, other in pairs:
-        bound = apart[one, other] - clusters[one].radius - clusters[other].radius
+    for own, other in pairs:
+        bound = apart[own, other] - clusters[own].radius - clusters[other].radius
         if bound <= shortest * (1 + _SLACK):
-            shortest = min(shortest, _shortest_of(clusters[one], clusters[other], shortest, search))
+            shortest = min(shortest, _shortest_of(clusters[own], clusters[other], shortest, search))
     return float(shortest)
 
 
-def _shortest_of(one: _Cluster, other: _Cluster, shortest: float, search: _Search) -> float:
-    """Give the shortest distance of two clusters, or `shortest` where none is shorter."""
-    from_one = search.distances(one.values, other.middle)[:, 0]
-    from_other = search.distances(other.values, one.middle)[:, 0]
-    start = one.values[from_one.argmin()][None]
+def _shortest_of(own: _Cluster, other: _Cluster, shortest: float, search: _Search) -> float:
+    """Find the shortest distance of two clusters, or return `shortest` if it is shorter."""
+    from_own = search.distances(own.values, other.middle)[:, 0]
+    from_other = search.distances(other.values, own.middle)[:, 0]
+    start = own.values[from_own.argmin()][None]
     nearest = search.distances(other.values, start)[:, 0]
-    back = search.distances(one.values, other.values[nearest.argmin()][None])[:, 0]
+    back = search.distances(own.values, other.values[nearest.argmin()][None])[:, 0]
     shortest = min(shortest, float(nearest.min()), float(back.min()))
-    left, right = _facing(one, other, shortest, search.metric)
+    left, right = _facing(own, other, shortest, search.metric)
     limit = shortest * (1 + _SLACK)
-    mine = one.values[left & (from_one - other.radius <= limit)]
-    yours = other.values[right & (from_other - one.radius <= limit)]
-    for i in range(0, len(mine), _BLOCK):
-        for j in range(0, len(yours), _BLOCK):
-            gaps = search.distances(mine[i : i + _BLOCK], yours[j : j + _BLOCK])
+    near_own = own.values[left & (from_own - other.radius <= limit)]
+    near_other = other.values[right & (from_other - own.radius <= limit)]
+    for i in range(0, len(near_own), _BLOCK):
+        for j in range(0, len(near_other), _BLOCK):
+            gaps = search.distances(near_own[i : i + _BLOCK], near_other[j : j + _BLOCK])
             shortest = min(shortest, float(gaps.min()))
     return shortest
 
 
-def _facing(one: _Cluster, other: _Cluster, shortest: float, metric: str) -> tuple[Any, Any]:
-    """Say which rows can be near the other cluster, along the line through the means."""
+def _facing(
+    own: _Cluster, other: _Cluster, shortest: float, metric: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return masks of the rows that can be close to the other cluster.
+
+    They are compared along the line through the two means.
+    """
     import numpy as np
 
-    line = (other.middle - one.middle)[0]
+    line = (other.middle - own.middle)[0]
     length = float(np.linalg.norm(line))
     if metric != "euclidean" or length == 0:
-        return np.ones(len(one.values), dtype=bool), np.ones(len(other.values), dtype=bool)
-    along_one = (one.values - one.middle) @ line / length
-    along_other = (other.values - one.middle) @ line / length
-    limit = shortest + _SLACK * (shortest + length + one.radius + other.radius)
-    return along_one >= along_other.min() - limit, along_other <= along_one.max() + limit
+        return np.ones(len(own.values), dtype=bool), np.ones(len(other.values), dtype=bool)
+    along_own = (own.values - own.middle) @ line / length
+    along_other = (other.values - own.middle) @ line / length
+    limit = shortest + _SLACK * (shortest + length + own.radius + other.radius)
+    return along_own >= along_other.min() - limit, along_other <= along_own.max() + limit
 
 
 def _count_extremes(
@@ -210,10 +215,10 @@ def _count_extremes(
 ) -> pl.LazyFrame:
     """Find the two nearest rows of different clusters and the two farthest of one.
 
-    The table has a line per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters,
-    ``separation`` and ``diameter``. Rows that cannot be among the extremes are left out of the
-    search; what remains may be all of them, and then it stops with an error. ``metric`` is
-    ``"euclidean"``, ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``. Tables do not add up.
+    The table has one row per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters,
+    ``separation`` and ``diameter``. The search skips rows that cannot be among the extremes. If too
+    many rows remain, it raises an error. ``metric`` is ``"euclidean"``, ``"manhattan"``,
+    ``"sqeuclidean"`` or ``"cosine"``. Tables do not merge.
 
     Examples
     --------
@@ -231,9 +236,9 @@ def _count_extremes(
     └─────┴──────────┴───────┴────────────┴──────────┘
     """
     points, measured = measured_points(rows, by, cluster, features, weight, metric)
-    _, slices = slice_lines(points)
     search = functools.partial(extremes_of, metric=metric)
-    return beside_slices(points, slices, measured.known, search, ("separation", "diameter"))
+    found = ("separation", "diameter")
+    return searched_slices(points, frequency_moments(points), measured.known, search, found)
 
 
 extremes = Tally(
@@ -247,17 +252,12 @@ extremes = Tally(
 )
 
 
-_share = functools.partial(
-    define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric
-)
-
-
-@_share(extremes, bounds=(0.0, math.inf), better="higher")
+@internal(extremes, bounds=(0.0, math.inf), better="higher")
 def dunn() -> pl.Expr:
     """Smallest distance between clusters over the largest distance within one.
 
     Formula: the smallest distance of two rows of different clusters over the largest distance of
-    two rows of one cluster. Undefined with one cluster and where every row is a cluster.
+    two rows of one cluster. Undefined with one cluster, and if every row is a cluster.
 
     Range 0 to inf; no ideal; higher is better.
 
@@ -268,10 +268,9 @@ def dunn() -> pl.Expr:
 
     Notes
     -----
-    Two pairs of rows decide it, so that one outlier changes everything, and no sample can estimate
-    it. The search leaves out rows that cannot be among the extremes; where it does not get below
-    some thousand million distances it stops with an error: see `dunn_centroid`. The rows
-    are held in memory.
+    Two pairs of rows decide the value, so one outlier can change it, and no sample can estimate it.
+    The search skips rows that cannot be among the extremes. If more than 2,500 million distances
+    remain, it raises an error: see `dunn_centroid`. The rows are held in memory.
 
     References
     ----------

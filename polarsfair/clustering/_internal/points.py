@@ -1,7 +1,7 @@
-"""Points: rows with a cluster and features, and their moments per cluster.
+"""Points: rows with a cluster and features, and the moments of every cluster.
 
-The row side of every geometric measure. A row that lacks its cluster or a feature belongs to no
-cluster: it stays in the table as unknown and counts nowhere.
+Every internal measure starts here. A row that lacks its cluster or a feature belongs to no
+cluster: the table counts it on a line of unknown cluster, which no measure reads.
 """
 
 from __future__ import annotations
@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of
-from polarsfair._engine.legacy import (
-    BAD,
-    bad_weight_fault,
-    fault,
-    gather_group,
-    group_parts,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-)
-from polarsfair._engine.rows import ONE
+from polarsfair._engine.columns import as_column, check_columns, is_number, schema_of
+from polarsfair._engine.faults import Fault, raise_faults
+from polarsfair._engine.metric import define
+from polarsfair._engine.rows import ONE, Rows, key
+from polarsfair._engine.slices import hidden, joined, over
 from polarsfair._engine.tally import Tally
-from polarsfair.clustering._external.contingency import whole, within
+from polarsfair.clustering._external.contingency import whole
+from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,55 +30,59 @@ if TYPE_CHECKING:
 
 __all__ = ["moments"]
 
-
-FEATURE = "x|"
+FEATURE = hidden("feature ")
 """Begins the columns that hold features on the row side."""
-
 
 MEAN = "mean_"
 """Begins the columns that hold the means of features in a table."""
 
+ROW = hidden("row")
+"""Numbers rows, so that a second pass can collect what belongs to one row."""
 
-SLICE = "by|"
-"""Begins the columns that hold slices, so that none is called like another column of a plan."""
-
-
-ROW = "|row"
-"""Numbers rows; the second pass puts what belongs to one row together by it."""
-
+OTHER, OWN, SIZE = hidden("other"), hidden("own"), hidden("size")
+DISTANCE, SPREAD = hidden("distance"), hidden("spread")
 
 MOST = 2**32 - 1 if pl.get_index_type() == pl.UInt32 else 2**63 - 1
-"""Rows that Polars can number."""
-
-
-OTHER, OWN, SIZE, APART, SPREAD = "|other", "|own", "|size", "|apart", "|spread"
-
+"""The largest number of rows that Polars can number."""
 
 CLUSTER, WEIGHT = pl.col("cluster"), pl.col("w")
 
-
 _ROUNDING = 1e-15
-"""Relative differences of means up to this are rounding, not distance."""
+"""Relative differences of means up to this size are rounding errors, not distances."""
+
+internal = functools.partial(
+    define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric
+)
+"""Make a metric of a formula that reads clusters and features."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Rows as slices, flat parts of the group, ``cluster``, features, and ``w`` where weighed.
+    """Rows with a cluster and features.
 
-    `keys` are the slices and parts, `features` the names as the caller wrote them.
+    Attributes
+    ----------
+    rows
+        The rows; ``cluster`` is null if a feature is.
+    features
+        The caller's names of the features.
+    kept
+        Further columns of the caller that the rows keep.
     """
 
-    rows: pl.LazyFrame
-    slices: tuple[str, ...]
-    parts: tuple[str, ...]
+    rows: Rows
     features: tuple[str, ...]
-    weighted: bool
-    faults: tuple[pl.Expr, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def slices(self) -> list[str]:
+        """The hidden names of the slices."""
+        return list(self.rows.slices.values())
 
     @property
     def keys(self) -> list[str]:
-        """The columns that tell the lines of the table apart."""
-        return [*self.slices, *self.parts, "cluster"]
+        """The columns that identify a line of the table."""
+        return [*self.rows.keys, "cluster"]
 
     @property
     def columns(self) -> list[str]:
@@ -93,24 +90,49 @@ class Points:
         return [FEATURE + name for name in self.features]
 
     @property
+    def means(self) -> list[str]:
+        """The columns of the table that hold the means of the features."""
+        return [MEAN + name for name in self.features]
+
+    @property
+    def gaps(self) -> list[pl.Expr]:
+        """The features of a row minus the means of the cluster that it is joined with."""
+        return [pl.col(x) - pl.col(mean) for x, mean in zip(self.columns, self.means, strict=True)]
+
+    @property
+    def weights(self) -> list[str]:
+        """The column of weights, if there are weights."""
+        return ["w"] if self.rows.weighted else []
+
+    @property
+    def weight(self) -> pl.Expr:
+        """The weight of a row."""
+        return WEIGHT if self.rows.weighted else ONE
+
+    @property
+    def size(self) -> pl.Expr:
+        """The weight of a line of the table."""
+        return WEIGHT if self.rows.weighted else pl.col("n")
+
+    @property
     def known(self) -> pl.LazyFrame:
-        """The rows that belong to a cluster."""
-        return self.rows.filter(CLUSTER.is_not_null())
+        """The rows that belong to a cluster, with keys, weight and features."""
+        there = self.rows.frame.filter(CLUSTER.is_not_null())
+        return there.select(*self.kept, *self.keys, *self.weights, *self.columns)
+
+    def with_columns(self, columns: Sequence[pl.Expr]) -> Points:
+        """Return the same points with other values in some columns."""
+        frame = self.rows.frame.with_columns(columns)
+        return replace(self, rows=replace(self.rows, frame=frame))
 
     def table(self, lines: pl.LazyFrame) -> pl.LazyFrame:
-        """Give flat lines as a table: slices, group, cluster, sums."""
-        sums = [n for n in lines.collect_schema().names() if n not in self.keys]
-        group = ["group"] if self.parts else []
-        gathered = gather_group(lines, self.parts)
-        return self.called(gathered.select(*self.slices, *group, "cluster", *sums))
-
-    def called(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Give slices the names that the caller has for them."""
-        return frame.rename({name: name.removeprefix(SLICE) for name in self.slices})
+        """Return lines as the caller sees them: slices, group, cluster, sums."""
+        sums = [name for name in lines.collect_schema().names() if name not in self.keys]
+        return self.rows.table(lines, ["cluster"], sums)
 
 
 def points_of(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     cluster: IntoColumn | None,
@@ -120,35 +142,23 @@ def points_of(
     numeric: bool = True,
     keep: Sequence[str] = (),
 ) -> Points:
-    """Resolve the roles of a geometric measure against the frame.
+    """Resolve the roles of an internal measure against the frame.
 
     The rows keep the columns named by `keep`.
     """
-    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
-    slices = {SLICE + column.meta.output_name(): column for column in by}
-    named_by = [column.alias(name) for name, column in slices.items()]
-    columns = resolve_columns(rows, named_by, {**parts, "cluster": cluster, "weight": weight})
-    weighed = columns.pop("weight", None)
-    given, names = features_of(rows, features, numeric=numeric)
+    given, names = features_of(frame, features, numeric=numeric)
     _check_slices([column.meta.output_name() for column in by])
-    placed = {name: row_key(column) for name, column in columns.items()}
-    weights = {k: v for k, v in weight_columns(weighed).items() if k != "w2"} if weighed else {}
-    named = rows.select(*keep, **placed, **weights, **given)
-    known = pl.all_horizontal(pl.col(FEATURE + name).is_not_null() for name in names)
-    return Points(
-        named.with_columns(pl.when(known).then(CLUSTER).alias("cluster")),
-        tuple(slices),
-        tuple(parts),
-        tuple(names),
-        weighed is not None,
-        (bad_weight_fault(weighed),) if weighed else (),
-    )
+    more = {**{name: pl.col(name) for name in keep}, **given}
+    rows = Rows.of(frame, by, group=group, weight=weight, more=more, cluster=key(cluster))
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in given)
+    points = Points(rows, tuple(names), tuple(keep))
+    return points.with_columns([pl.when(known).then(CLUSTER).alias("cluster")])
 
 
 def features_of(
     rows: pl.LazyFrame, features: IntoFeatures | None, *, numeric: bool = True
 ) -> tuple[dict[str, pl.Expr], list[str]]:
-    """Give the feature columns of the row side, and the names of the features."""
+    """Return the feature columns of the row side, and the names of the features."""
     parts = [features] if isinstance(features, (str, pl.Expr)) else list(features or ())
     columns = [column for part in parts for column in _single(rows, part)]
     names = [column.meta.output_name() for column in columns]
@@ -161,7 +171,7 @@ def features_of(
 
 
 def _single(rows: pl.LazyFrame, feature: str | pl.Expr) -> list[pl.Expr]:
-    """Give a feature, or every column of an expression that is several, such as a selector."""
+    """List one feature, or every column of an expression of several, such as a selector."""
     column = feature if isinstance(feature, pl.Expr) else as_column(feature, "features")
     check_columns(rows, {"features": [column]})
     if not column.meta.has_multiple_outputs():
@@ -181,8 +191,8 @@ def _check_features(names: Sequence[str]) -> None:
 
 
 def _as_number(column: pl.Expr, name: str, dtype: pl.DataType) -> pl.Expr:
-    """Give a feature as floats: small integers wrap when squared, small floats lose digits."""
-    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+    """Return a feature as Float64: small integers wrap when squared, small floats lose digits."""
+    if is_number(dtype):
         return column.cast(pl.Float64)
     msg = (
         f"the feature {name.removeprefix(FEATURE)!r} is {dtype}, not a number: leave it out, or"
@@ -196,19 +206,19 @@ def _check_slices(names: Sequence[str]) -> None:
     for name in names:
         if name.startswith(MEAN):
             msg = (
-                f"a slice may not be called {name!r}, which looks like the mean of a feature:"
+                f"a slice cannot be named {name!r}, because means of features are named like that:"
                 f' rename it, `by=pl.col("{name}").alias("{name.removeprefix(MEAN)}")`'
             )
             raise ValueError(msg)
 
 
 def content_hash(columns: Sequence[str], seed: int, *others: pl.Expr) -> pl.Expr:
-    """Give a hash of what is in a row, which neither its place nor its file changes.
+    """Return a hash of the content of a row, which does not depend on its position or its file.
 
-    `columns` are features, `others` what else tells rows apart.
+    `columns` are features; `others` are further columns in which rows differ.
     """
     check_seed(seed)
-    # Adding zero makes the two zeros of floats one.
+    # Adding zero makes -0.0 and 0.0 equal.
     plain = [*others, *(pl.col(name) + 0.0 for name in columns)]
     starts = ((int(seed) * 1_000_003 + i) % 2**64 for i in range(len(plain)))
     hashes = [column.hash(start) for column, start in zip(plain, starts, strict=True)]
@@ -225,25 +235,55 @@ def check_seed(seed: object) -> None:
 def moments_of(points: Points) -> pl.LazyFrame:
     """Count rows, means and the sum of squared distances to them, per slice, group and cluster."""
     lines = _plain_moments(points)
-    if points.weighted:
+    if points.rows.weighted:
         lines = _weighted_moments(points, lines)
-    values = [MEAN + name for name in points.features]
-    sums = ["n", *(["w"] if points.weighted else []), *values, "ssw"]
-    faults = [*points.faults, *map(_not_finite, points.features)]
-    return stopping(lines, faults, sums).select(*points.keys, *sums)
+    sums = ["n", *points.weights, *points.means, "ssw"]
+    # If a feature is NaN or infinite, so is its mean.
+    infinite = {name: ~pl.col(MEAN + name).is_finite() for name in points.features}
+    faults = [not_finite(name, bad.fill_null(value=False)) for name, bad in infinite.items()]
+    weights = points.rows.faults(squares=False)
+    return raise_faults(lines, [*weights, *faults], sums).select(*points.keys, *sums)
+
+
+def frequency_moments(points: Points) -> pl.LazyFrame:
+    """Count the same, cached, and raise if a weight is a fraction."""
+    return counted_frequencies(points, moments_of(points)).cache()
+
+
+def counted_frequencies(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Raise if a weight is a fraction, because rows are counted one by one here."""
+    if not points.rows.weighted or lines.collect_schema()["w"].is_integer():
+        return lines
+    return lines.with_columns(w=whole(WEIGHT).cast(pl.Float64))
+
+
+def not_finite(name: str, bad: pl.Expr) -> Fault:
+    """Return the fault of a feature that is NaN or infinite."""
+    return Fault(
+        bad,
+        f"the feature {name!r} holds NaN or an infinite value: make it null to leave the row out,"
+        f' such as `pl.col("{name}").fill_nan(None)`',
+    )
+
+
+def _variance(name: str) -> str:
+    return hidden("variance", name)
+
+
+def _smallest(name: str) -> str:
+    return hidden("smallest", name)
 
 
 def _plain_moments(points: Points) -> pl.LazyFrame:
-    sums = {name: pl.col(name).sum() for name in ("n", *([BAD] if points.weighted else []))}
+    sums = {name: pl.col(name).sum() for name in ("n", *points.rows.bad)}
     for name in points.features:
         value = pl.col(FEATURE + name)
-        sums |= {MEAN + name: value.mean(), f"var|{name}": value.var(ddof=0)}
-        sums |= {f"least|{name}": value.min()}
-    rows = points.rows.with_columns(ONE.alias("n"))
-    lines = rows.group_by(points.keys).agg(**sums)
+        sums |= {MEAN + name: value.mean(), _variance(name): value.var(ddof=0)}
+        sums |= {_smallest(name): value.min()}
+    lines = points.rows.frame.group_by(points.keys).agg(**sums)
     known = CLUSTER.is_not_null()
     spread = pl.sum_horizontal(
-        pl.when(_varies(name)).then(pl.col(f"var|{name}")).otherwise(0.0)
+        pl.when(_varies(name)).then(pl.col(_variance(name))).otherwise(0.0)
         for name in points.features
     )
     means = {MEAN + name: pl.when(known).then(_mean(name)) for name in points.features}
@@ -251,60 +291,43 @@ def _plain_moments(points: Points) -> pl.LazyFrame:
 
 
 def _varies(name: str) -> pl.Expr:
-    """Say whether a feature has a variance; what rounding makes of equal values is none."""
-    return pl.col(f"var|{name}") > (_ROUNDING * pl.col(MEAN + name)) ** 2
+    """Return whether a feature has a variance beyond the rounding error of equal values."""
+    return pl.col(_variance(name)) > (_ROUNDING * pl.col(MEAN + name)) ** 2
 
 
 def _mean(name: str) -> pl.Expr:
-    """Give the mean of a feature, of equal values exactly: rows then lie at distance 0 from it."""
+    """Return the mean of a feature, exact if all values are equal: distances to it are then 0."""
     mean = pl.col(MEAN + name)
-    return pl.when(_varies(name) | ~mean.is_finite()).then(mean).otherwise(f"least|{name}")
+    return pl.when(_varies(name) | ~mean.is_finite()).then(mean).otherwise(_smallest(name))
 
 
 def _weighted_moments(points: Points, plain: pl.LazyFrame) -> pl.LazyFrame:
-    """Weigh rows around the plain means, which are near enough that no digits are lost."""
-    keys, features = points.keys, points.features
-    centres = plain.select(*keys, *(MEAN + name for name in features))
-    gaps = {name: pl.col(FEATURE + name) - pl.col(MEAN + name) for name in features}
-    beside = points.rows.join(centres, on=keys, how="left", nulls_equal=True)
+    """Weigh rows around the plain means, which are close enough that no digits are lost."""
+    keys, gaps = points.keys, dict(zip(points.means, points.gaps, strict=True))
     sums = {"w": WEIGHT.sum()}
-    for name, gap in gaps.items():
-        sums |= {f"d|{name}": (WEIGHT * gap).sum(), f"q|{name}": (WEIGHT * gap * gap).sum()}
-    weighed = beside.group_by(keys).agg(**sums)
-    lines = plain.drop("ssw").join(weighed, on=keys, how="left", nulls_equal=True)
-    shifts = {name: (pl.col(f"d|{name}") / WEIGHT).fill_nan(None) for name in features}
-    known, there = (
-        CLUSTER.is_not_null(),
-        pl.sum_horizontal(
-            (pl.col(f"q|{name}") - pl.col(f"d|{name}") * shift).clip(0)
-            for name, shift in shifts.items()
-        ),
+    for mean, gap in gaps.items():
+        sums[hidden("gaps", mean)] = (WEIGHT * gap).sum()
+        sums[hidden("squares", mean)] = (WEIGHT * gap * gap).sum()
+    centres = plain.select(*keys, *points.means)
+    weighed = joined(points.rows.frame, centres, keys, how="left").group_by(keys).agg(**sums)
+    first = {mean: pl.col(hidden("gaps", mean)) for mean in points.means}
+    shifts = {mean: (gap / WEIGHT).fill_nan(None) for mean, gap in first.items()}
+    squares = pl.sum_horizontal(
+        (pl.col(hidden("squares", mean)) - first[mean] * shift).clip(0)
+        for mean, shift in shifts.items()
     )
-    return lines.with_columns(
-        *((pl.col(MEAN + name) + shift).alias(MEAN + name) for name, shift in shifts.items()),
-        ssw=pl.when(known).then(there),
-    )
-
-
-def _not_finite(name: str) -> pl.Expr:
-    """Stop where a feature is NaN or infinite: its mean is then not finite either."""
-    return fault(
-        ~pl.col(MEAN + name).is_finite().fill_null(value=True),
-        f"the feature {name!r} holds NaN or an infinite value: make it null to leave the row out,"
-        f' such as `pl.col("{name}").fill_nan(None)`',
+    return joined(plain.drop("ssw"), weighed, keys, how="left").with_columns(
+        *((pl.col(mean) + shift).alias(mean) for mean, shift in shifts.items()),
+        ssw=pl.when(CLUSTER.is_not_null()).then(squares),
     )
 
 
 def centres_of(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the clusters that weigh anything, over all groups: what the second pass looks at."""
-    columns = lines.collect_schema().names()
-    keys = [*points.slices, "cluster"]
+    """Return the clusters of positive weight, over all groups, for a second pass over the rows."""
     merged = lines.filter(CLUSTER.is_not_null())
-    if points.parts:
-        sums = {k: v for k, v in moment_sums(columns).items() if k in columns}
-        merged = merged.group_by(keys).agg(**sums)
-    weighed = merged if "w" in columns else merged.with_columns(w=pl.col("n"))
-    return weighed.filter(WEIGHT > 0)
+    if points.rows.parts:
+        merged = _merged(merged, [*points.slices, "cluster"])
+    return merged.with_columns(w=points.size).filter(WEIGHT > 0)
 
 
 def means_of(columns: Sequence[str]) -> list[str]:
@@ -313,15 +336,14 @@ def means_of(columns: Sequence[str]) -> list[str]:
 
 
 def moment_sums(columns: Sequence[str]) -> Mapping[str, pl.Expr]:
-    """Give how lines of one cluster merge: counts add, means and spreads by Chan's formula."""
+    """Return how lines of one cluster merge: counts add up, means and squares by Chan's formula."""
     means = means_of(columns)
-    # A table without weights weighs every row one.
+    # In a table without weights, every row has weight 1.
     weight = WEIGHT if "w" in columns else pl.col("n")
     merged = {name: _merged_mean(name, weight) for name in means}
-    apart = [(weight * (pl.col(name) - mean) ** 2).sum() for name, mean in merged.items()]
     spread = pl.col("ssw").sum()
-    for part in apart:
-        spread = spread + part
+    for name, mean in merged.items():
+        spread = spread + (weight * (pl.col(name) - mean) ** 2).sum()
     return {"n": pl.col("n").sum(), "w": WEIGHT.sum(), **merged, "ssw": spread}
 
 
@@ -332,15 +354,19 @@ def _merged_mean(name: str, weight: pl.Expr) -> pl.Expr:
     return near + ((weight * (pl.col(name) - near)).sum() / known.sum()).fill_nan(None)
 
 
-def merged_clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Give one line per slice and cluster: the table's own, or those of all groups merged.
+def _merged(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    columns = lines.collect_schema().names()
+    sums = {name: sum_ for name, sum_ in moment_sums(columns).items() if name in columns}
+    return lines.group_by(keys).agg(**sums)
 
-    A line of no known row has weight 0 and no cluster.
+
+def merged_clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Return one line per slice and cluster: those of the table, or those of all groups merged.
+
+    A line without known rows has weight 0 and no cluster.
     """
-    columns = table.collect_schema().names()
-    if "group" in columns and "group" not in keys:
-        sums = {k: v for k, v in moment_sums(columns).items() if k in columns}
-        table = table.group_by(*keys, "cluster").agg(**sums)
+    if "group" in table.collect_schema().names() and "group" not in keys:
+        table = _merged(table, [*keys, "cluster"])
     there = CLUSTER.is_not_null() & (WEIGHT > 0)
     return table.with_columns(
         cluster=pl.when(there).then(CLUSTER), w=pl.when(there).then(WEIGHT).otherwise(0)
@@ -348,28 +374,24 @@ def merged_clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def squared_gap(left: Sequence[str], right: Sequence[str]) -> pl.Expr:
-    """Give the squared distance of two means; what rounding makes of equal ones is none."""
+    """Return the squared distance of two means, 0 if they differ only by rounding."""
     parts = []
-    for one, other in zip(left, right, strict=True):
-        gap, scale = (
-            pl.col(one) - pl.col(other),
-            pl.max_horizontal(pl.col(one).abs(), pl.col(other).abs()),
-        )
+    for own, other in zip(left, right, strict=True):
+        gap = pl.col(own) - pl.col(other)
+        scale = pl.max_horizontal(pl.col(own).abs(), pl.col(other).abs())
         parts.append(pl.when(gap.abs() > _ROUNDING * scale).then(gap * gap).otherwise(0.0))
     return pl.sum_horizontal(parts)
 
 
-def few_enough(clusters: pl.LazyFrame) -> pl.LazyFrame:
-    """Stop, before the rows are numbered, where they are more than Polars can number."""
-    message = (
-        f"there are more than {MOST:,} rows, and Polars can number no more: ask of fewer rows a"
-        " call, or install `polars[rt64]`"
-    )
-    return stopping(clusters, [fault(pl.col("n").sum() > MOST, message)], ["w"])
+def overall_mean(name: str, keys: Sequence[str]) -> pl.Expr:
+    """Return the mean of a feature over all clusters of a slice, computed around one of them."""
+    near = pl.col(name).mean()
+    shift = (WEIGHT * (pl.col(name) - near)).sum() / WEIGHT.filter(pl.col(name).is_not_null()).sum()
+    return over(near + shift, keys)
 
 
 def unit_points(points: Points) -> Points:
-    """Give the same points with rows of length one; a row of zeros stays."""
+    """Return the same points with rows of length one; a row of zeros stays."""
     columns = [pl.col(name) for name in points.columns]
     largest = pl.max_horizontal(column.abs() for column in columns)
     # Scaled by the largest first, so that no square over- or underflows.
@@ -379,28 +401,23 @@ def unit_points(points: Points) -> Points:
         pl.when(length > 0).then(part / length).otherwise(part).alias(name)
         for part, name in zip(scaled, points.columns, strict=True)
     ]
-    return replace(points, rows=points.rows.with_columns(named))
+    return points.with_columns(named)
 
 
-def overall_mean(name: str, keys: Sequence[str]) -> pl.Expr:
-    """Give the mean of a feature over all clusters of a slice, around one of their means."""
-    near = pl.col(name).mean()
-    shift = (WEIGHT * (pl.col(name) - near)).sum() / WEIGHT.filter(pl.col(name).is_not_null()).sum()
-    return within(near + shift, keys)
+def few_enough(clusters: pl.LazyFrame) -> pl.LazyFrame:
+    """Raise, before the rows are numbered, if they are more than Polars can number."""
+    message = (
+        f"there are more than {MOST:,} rows, which Polars cannot number: pass fewer rows per call,"
+        " or install `polars[rt64]`"
+    )
+    return raise_faults(clusters, [Fault(pl.col("n").sum() > MOST, message)], ["w"])
 
 
-def beside(rows: pl.LazyFrame, sides: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
-    """Join every row with all lines of its slice, the rows in their order."""
+def with_each(rows: pl.LazyFrame, lines: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
+    """Join every row with each of the lines of its slice, the rows in their order."""
     if not slices:
-        return rows.join(sides, how="cross", maintain_order="left")
-    return rows.join(sides, on=list(slices), how="inner", nulls_equal=True, maintain_order="left")
-
-
-def counted_frequencies(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Stop where a weight is no whole number: rows are counted one by one here."""
-    if not points.weighted or lines.collect_schema()["w"].is_integer():
-        return lines
-    return lines.with_columns(w=whole(WEIGHT).cast(pl.Float64))
+        return rows.join(lines, how="cross", maintain_order="left")
+    return rows.join(lines, on=list(slices), how="inner", nulls_equal=True, maintain_order="left")
 
 
 def _count_moments(
@@ -414,10 +431,10 @@ def _count_moments(
 ) -> pl.LazyFrame:
     """Count the moments of every cluster: rows, means and squared distances to them.
 
-    The table has the slices, ``group`` where given, ``cluster``, ``n`` rows, with ``weight`` (a
-    frequency) also ``w``, ``mean_<feature>`` for every feature, and ``ssw``, the sum of squared
-    distances to the means. Rows without a cluster or a feature are one line of unknown cluster.
-    Tables add up by Chan's formula: stack them and use `measure`.
+    The table has the slices, ``group`` if given, ``cluster``, ``n`` rows, and with ``weight`` (a
+    frequency) also ``w``. It has ``mean_<feature>`` for every feature and ``ssw``, the sum of
+    squared distances to the means. Rows without a cluster or a feature are counted in one row of
+    unknown cluster. Tables merge by Chan's formula: stack them and use `measure`.
 
     Arithmetic is centred: data of unit spread around 100,000,000 keep their digits.
 

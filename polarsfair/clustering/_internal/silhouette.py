@@ -1,27 +1,24 @@
-"""The silhouette: how much nearer a row is to its own cluster than to the next one."""
+"""The silhouette: how much closer a row is to its own cluster than to the next one."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.columns import columns_of
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
-from polarsfair._engine.metric import define
+from polarsfair._engine.frames import lazy_or_eager
+from polarsfair._engine.slices import hidden, joined, map_slices, over
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.all_pairs import (
     QUADRATIC,
     check_metric,
-    guarded,
+    few_rows,
     pair_values,
-    per_slice,
 )
-from polarsfair.clustering._internal.categories import (
-    category_rows,
-)
+from polarsfair.clustering._internal.categories import category_rows
 from polarsfair.clustering._internal.distance_sums import (
     lines_with_pairs,
     lines_with_volumes,
@@ -30,89 +27,84 @@ from polarsfair.clustering._internal.distance_sums import (
     volumes,
 )
 from polarsfair.clustering._internal.points import (
-    APART,
     CLUSTER,
+    DISTANCE,
     OWN,
     ROW,
     SIZE,
     WEIGHT,
     Points,
-    counted_frequencies,
     features_of,
     few_enough,
+    frequency_moments,
+    internal,
     moments,
-    moments_of,
     points_of,
 )
-from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
+from polarsfair.clustering._types import ClusteringFrame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoGroup, IntoSlices
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoGroup, IntoSlices
 
 __all__ = ["silhouette", "silhouette_by_cluster", "silhouette_samples", "silhouettes"]
 
+SILHOUETTE = pl.col("silhouette")
+_INSIDE, _OUTSIDE = hidden("inside"), hidden("outside")
+
 
 def silhouette_lines(points: Points, metric: str) -> pl.LazyFrame:
-    """Give the table's lines with the sum of silhouettes; null where there is one cluster."""
+    """Return the lines of the table with the sum of silhouettes, null if there is one cluster."""
     if metric in QUADRATIC:
         lines = lines_with_pairs(points, metric)
     else:
         lines, centres, measured = lines_with_volumes(points, metric)
         rows = measured.known.with_row_index(ROW)
-        values = linear_silhouettes(measured, rows, centres, metric)
-        summed = (WEIGHT * pl.col("silhouette")) if points.weighted else pl.col("silhouette")
-        sums = values.group_by(points.keys).agg(silhouette=summed.sum())
-        lines = lines.join(sums, on=points.keys, how="left", nulls_equal=True)
-    return _defined(points, lines)
+        values = _linear_silhouettes(measured, rows, centres, metric)
+        weighed = WEIGHT * SILHOUETTE if points.rows.weighted else SILHOUETTE
+        sums = values.group_by(points.keys).agg(silhouette=weighed.sum())
+        lines = joined(lines, sums, points.keys, how="left")
+    there = CLUSTER.filter(CLUSTER.is_not_null() & (points.size > 0)).n_unique()
+    several = over(there, points.slices) > 1
+    return lines.with_columns(silhouette=pl.when(several & CLUSTER.is_not_null()).then(SILHOUETTE))
 
 
-def linear_silhouettes(
+def _linear_silhouettes(
     points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame, metric: str
 ) -> pl.LazyFrame:
-    """Give the silhouette of every numbered row, in a second pass."""
+    """Compute the silhouette of every numbered row, in a second pass over the rows."""
     centres = few_enough(centres)
     if metric == "hamming":
-        pairs = category_rows(points, rows, centres)
-    else:
-        pairs = squared_rows(points, rows, centres, cosine=metric == "cosine")
-    return row_silhouettes(points, pairs)
+        return _row_silhouettes(points, category_rows(points, rows, centres))
+    pairs = squared_rows(points, rows, centres, cosine=metric == "cosine")
+    return _row_silhouettes(points, pairs)
 
 
-def row_silhouettes(points: Points, pairs: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the silhouette of every row from its distances to every cluster.
+def _row_silhouettes(points: Points, pairs: pl.LazyFrame) -> pl.LazyFrame:
+    """Compute the silhouette of every row from its distances to every cluster.
 
     The rows are in order, so that a sorted `group_by` holds one row at a time; a hash of all of
-    them would not fit.
+    them would not fit in memory.
     """
-    kept = [*points.keys, *(["w"] if points.weighted else [])]
-    own = pl.col(OWN)
-    found = (
-        pairs.set_sorted(ROW)
-        .group_by(ROW)
-        .agg(
-            *(pl.col(name).first() for name in kept),
-            inside=pl.when(own).then(pl.col(APART)).max(),
-            size=pl.when(own).then(pl.col(SIZE)).max(),
-            outside=pl.when(~own).then(pl.col(APART)).min(),
-        )
-    )
-    size, outside = pl.col("size"), pl.col("outside")
-    inside = pl.col("inside") * size / (size - 1)
+    kept, own, distance = [*points.keys, *points.weights], pl.col(OWN), pl.col(DISTANCE)
+    values = {
+        _INSIDE: pl.when(own).then(distance).max(),
+        SIZE: pl.when(own).then(pl.col(SIZE)).max(),
+        _OUTSIDE: pl.when(~own).then(distance).min(),
+    }
+    first = [pl.col(name).first() for name in kept]
+    found = pairs.set_sorted(ROW).group_by(ROW).agg(*first, **values)
+    size, outside = pl.col(SIZE), pl.col(_OUTSIDE)
+    value = silhouette_of(pl.col(_INSIDE) * size / (size - 1), outside, size)
+    return found.select(ROW, *kept, silhouette=pl.when(size.is_not_null()).then(value))
+
+
+def silhouette_of(inside: pl.Expr, outside: pl.Expr, size: pl.Expr) -> pl.Expr:
+    """Compute the silhouette from the mean distances of a row to its own and the next cluster."""
     larger = pl.max_horizontal(inside, outside)
     value = pl.when((size > 1) & (larger > 0)).then((outside - inside) / larger).otherwise(0.0)
-    defined = outside.is_not_null() & size.is_not_null()
-    return found.select(ROW, *kept, silhouette=pl.when(defined).then(value))
-
-
-def _defined(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Leave the silhouette undefined where a slice has fewer than two clusters."""
-    weight = WEIGHT if points.weighted else pl.col("n")
-    there = CLUSTER.filter(CLUSTER.is_not_null() & (weight > 0)).n_unique()
-    several = there.over(points.slices) > 1 if points.slices else there > 1
-    value = pl.when(several & CLUSTER.is_not_null()).then(pl.col("silhouette"))
-    return lines.with_columns(silhouette=value)
+    return pl.when(outside.is_not_null()).then(value)
 
 
 def _count_silhouettes(
@@ -127,11 +119,11 @@ def _count_silhouettes(
 ) -> pl.LazyFrame:
     """Sum the silhouettes of the rows of every cluster.
 
-    The table of `volumes` with ``silhouette``, the sum over the rows of the line, and ``group``
-    where given: silhouettes are among the rows of all groups. The rows are read twice, so that
-    tables do not add up. ``metric`` as in `volumes`: ``"euclidean"`` and ``"manhattan"`` look at
-    all pairs of rows, at most 50,000 rows a slice; ``"sqeuclidean"``, ``"cosine"`` and
-    ``"hamming"`` are as exact at any size, in flat memory.
+    The table of `volumes` with ``silhouette``, the sum of silhouettes, and ``group`` if given. A
+    silhouette compares a row with the rows of all groups. The rows are read twice, so tables do
+    not merge. ``metric`` is as in `volumes`: ``"euclidean"`` and ``"manhattan"`` use all pairs of
+    rows, at most 50,000 rows per slice; ``"sqeuclidean"``, ``"cosine"`` and ``"hamming"`` are as
+    exact at any size, in flat memory.
 
     Examples
     --------
@@ -157,7 +149,7 @@ def _count_silhouettes(
 def silhouette_table(
     rows: pl.LazyFrame, by: Sequence[pl.Expr], metric: str, **roles: Any
 ) -> pl.LazyFrame:
-    """Count what both families of silhouettes read."""
+    """Count the table that the silhouettes of both families read."""
     check_metric(metric)
     points = points_of(rows, by, **roles, numeric=metric != "hamming")
     return points.table(silhouette_lines(points, metric))
@@ -165,7 +157,7 @@ def silhouette_table(
 
 def silhouette_sums(columns: Sequence[str]) -> dict[str, pl.Expr]:
     """Name the sums of the table; they do not merge."""
-    return {**pair_sums(columns), "silhouette": pl.col("silhouette").sum()}
+    return {**pair_sums(columns), "silhouette": SILHOUETTE.sum()}
 
 
 silhouettes = Tally(
@@ -181,47 +173,40 @@ silhouettes = Tally(
 
 
 def mean_silhouette() -> pl.Expr:
-    """Give the mean over rows that have a silhouette."""
-    value = pl.col("silhouette")
-    return quotient(value.sum(), WEIGHT.filter(value.is_not_null()).sum())
+    """Return the mean over the rows that have a silhouette."""
+    return quotient(SILHOUETTE.sum(), WEIGHT.filter(SILHOUETTE.is_not_null()).sum())
 
 
-_share = functools.partial(
-    define,
-    silhouettes,
-    "quality",
-    ("cluster", "features"),
-    ideal=1.0,
-    bounds=(-1.0, 1.0),
-    better="higher",
+_mean_of_rows = functools.partial(
+    internal, silhouettes, ideal=1.0, bounds=(-1.0, 1.0), better="higher"
 )
 
 
-@_share(of=ClusteringMetric)
+@_mean_of_rows()
 def silhouette() -> pl.Expr:
-    """Mean over rows of how much nearer the own cluster is than the next one.
+    """Mean silhouette: how much closer rows are to their own cluster than to the next one.
 
     Formula: mean of (b - a) / max(a, b), with a the mean distance of a row to the other rows of its
-    cluster and b the smallest mean distance to another cluster. 0 for a row alone in its cluster
-    and where a = b = 0. Undefined with one cluster.
+    cluster and b the smallest mean distance to another cluster. It is 0 for a row alone in its
+    cluster, and if a = b = 0. Undefined with one cluster.
 
     Range -1 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     metric
-        ``"euclidean"`` (default) and ``"manhattan"`` look at all pairs of rows, in flat memory but
-        at most 50,000 rows a slice. ``"sqeuclidean"``, ``"cosine"`` and ``"hamming"`` take two
-        passes over any number of rows, and are as exact.
+        ``"euclidean"`` (default) and ``"manhattan"`` use all pairs of rows, in flat memory, at most
+        50,000 rows per slice. ``"sqeuclidean"``, ``"cosine"`` and ``"hamming"`` read any number of
+        rows twice, and are as exact.
 
     Notes
     -----
-    scikit-learn's ``silhouette_score`` has the same values for the same metric and raises where
-    there is one cluster, or a cluster per row (0 here). Spark's evaluator has ``"sqeuclidean"`` by
-    default, which pulls values towards -1 and 1. The mean of `silhouette_by_cluster` gives small
-    clusters the same say as large ones. A weight is a frequency. Noise that should be clusters of
-    one row each, or no rows at all, is said in ``cluster=``; beyond 50,000 rows see also
-    `silhouette_estimate`.
+    scikit-learn's ``silhouette_score`` has the same values for the same metric. It raises an error
+    if there is one cluster, or a cluster per row (0 here). Spark's evaluator uses
+    ``"sqeuclidean"`` by default, which moves values towards -1 and 1. The mean of
+    `silhouette_by_cluster` gives small clusters the same weight as large ones. A weight is a
+    frequency. To leave noise out, or to make each of its rows a cluster, write it as an expression
+    in ``cluster=``. Beyond 50,000 rows see also `silhouette_estimate`.
 
     References
     ----------
@@ -246,12 +231,12 @@ def _known_clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     return table.filter(CLUSTER.is_not_null() & (WEIGHT > 0))
 
 
-@_share(of=ClusteringFrame, view=_known_clusters, keys=("cluster",))
+@_mean_of_rows(of=ClusteringFrame, view=_known_clusters, keys=("cluster",))
 def silhouette_by_cluster() -> pl.Expr:
     """Mean silhouette of the rows of each cluster.
 
-    A frame with a row per cluster; `silhouette` is their mean weighted by size. A
-    cluster whose mean lies below that of all rows is one to look at.
+    A frame with a row per cluster; `silhouette` is their mean weighted by size. Look at clusters
+    whose mean is below that of all rows.
 
     Formula: mean of (b - a) / max(a, b) over the rows of the cluster, as in `silhouette`.
 
@@ -286,36 +271,17 @@ def silhouette_by_cluster() -> pl.Expr:
     return mean_silhouette()
 
 
-@overload
+@lazy_or_eager(flat=True)
 def silhouette_samples(
     frame: pl.LazyFrame,
-    *,
-    cluster: IntoColumn,
-    features: IntoFeatures,
-    weight: IntoColumn | None = ...,
-    by: IntoSlices | None = ...,
-    metric: str = ...,
-) -> pl.LazyFrame: ...
-@overload
-def silhouette_samples(
-    frame: pl.DataFrame | ArrowStream,
-    *,
-    cluster: IntoColumn,
-    features: IntoFeatures,
-    weight: IntoColumn | None = ...,
-    by: IntoSlices | None = ...,
-    metric: str = ...,
-) -> pl.DataFrame: ...
-def silhouette_samples(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     *,
     cluster: IntoColumn,
     features: IntoFeatures,
     weight: IntoColumn | None = None,
     by: IntoSlices | None = None,
     metric: str = "euclidean",
-) -> pl.DataFrame | pl.LazyFrame:
-    """Put beside every row its silhouette.
+) -> pl.LazyFrame:
+    """Add to every row its silhouette.
 
     Parameters
     ----------
@@ -331,8 +297,8 @@ def silhouette_samples(
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        The frame, rows in their order, with a column ``silhouette``: null for rows that lack their
-        cluster or a feature or weigh nothing, and where there is one cluster.
+        The frame, rows in their order, with a column ``silhouette``. It is null for rows that lack
+        their cluster or a feature or have weight 0, and if there is one cluster.
 
     Examples
     --------
@@ -352,15 +318,14 @@ def silhouette_samples(
     └─────┴─────┴────────────┘
     """
     check_metric(metric)
-    rows = as_lazy(frame)
-    if "silhouette" in rows.collect_schema().names():
+    if "silhouette" in frame.collect_schema().names():
         msg = 'the frame has a column "silhouette" already: drop or rename it'
         raise ValueError(msg)
-    # Selectors are to choose among the caller's columns, not among ours.
-    given, names = features_of(rows, features, numeric=metric != "hamming")
+    # Selectors choose among the caller's columns, not among ours.
+    given, names = features_of(frame, features, numeric=metric != "hamming")
     columns = [column.alias(n) for column, n in zip(given.values(), names, strict=True)]
     # Both branches must see the same rows under the same numbers.
-    numbered = rows.with_row_index(ROW).cache()
+    numbered = frame.with_row_index(ROW).cache()
     points = points_of(
         numbered,
         columns_of(by),
@@ -370,24 +335,25 @@ def silhouette_samples(
         numeric=metric != "hamming",
         keep=(ROW,),
     )
-    values = _quadratic(points, metric) if metric in QUADRATIC else _linear(points, metric)
-    result = numbered.join(values, on=ROW, how="left", maintain_order="left").drop(ROW)
-    return result if is_lazy(frame) else collect(result, frame, flat=True)
+    values = (_by_pairs if metric in QUADRATIC else _by_clusters)(points, metric)
+    return numbered.join(values, on=ROW, how="left", maintain_order="left").drop(ROW)
 
 
-def _linear(points: Points, metric: str) -> pl.LazyFrame:
+def _by_clusters(points: Points, metric: str) -> pl.LazyFrame:
+    """Compute the silhouette of every row from its distances to the clusters."""
     _, centres, measured = lines_with_volumes(points, metric)
-    values = linear_silhouettes(measured, measured.known, centres, metric)
-    there = pl.col("w") > 0 if points.weighted else pl.lit(value=True)
-    return values.select(ROW, pl.when(there).then(pl.col("silhouette")).alias("silhouette"))
+    values = _linear_silhouettes(measured, measured.known, centres, metric)
+    there = WEIGHT > 0 if points.rows.weighted else pl.lit(value=True)
+    return values.select(ROW, silhouette=pl.when(there).then(SILHOUETTE))
 
 
-def _quadratic(points: Points, metric: str) -> pl.LazyFrame:
-    lines = counted_frequencies(points, moments_of(points)).cache()
-    few = guarded(points, lines, f'`metric="{metric}"`', '`metric="sqeuclidean"`')
-    schema = {ROW: few.collect_schema()[ROW], "silhouette": pl.Float64()}
+def _by_pairs(points: Points, metric: str) -> pl.LazyFrame:
+    """Compute the silhouette of every row from its distances to all rows."""
+    lines, slices = frequency_moments(points), points.slices
+    rows = few_rows(points, lines, f'`metric="{metric}"`', '`metric="sqeuclidean"`')
 
-    def called(frame: pl.DataFrame) -> pl.DataFrame:
-        return pair_values(frame, metric).select(ROW, "silhouette")
+    def silhouettes_in(frame: pl.DataFrame) -> pl.DataFrame:
+        return pair_values(frame, metric).select(*slices, ROW, "silhouette")
 
-    return per_slice(points, few, called, schema)
+    values = {ROW: rows.collect_schema()[ROW], "silhouette": pl.Float64()}
+    return map_slices(rows, slices, silhouettes_in, values).select(ROW, "silhouette")
