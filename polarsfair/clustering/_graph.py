@@ -1,18 +1,18 @@
-"""Measures of a clustering of vertices, read off a list of edges."""
+"""Measures of a clustering of vertices, from a list of edges."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.columns import as_column, check_columns, is_text, schema_of
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
+from polarsfair._engine.slices import over, summed
 from polarsfair._engine.tally import Tally
-from polarsfair.clustering._external.contingency import within
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def _count_edges(
 
     Notes
     -----
-    Edges from a vertex to itself cannot be told from others inside a cluster: leave them out. A
-    vertex without any edge is in no row and plays no part.
+    Leave out edges from a vertex to itself, because the table cannot distinguish them from other
+    edges inside a cluster. A vertex without edges is in no row, and does not count.
 
     Examples
     --------
@@ -73,20 +73,19 @@ def _count_edges(
     return count_cells(rows, by, group=group, cells=cells, weight=weight)
 
 
-def _one_dtype(cluster: Any, other: Any) -> Any:
-    """Give the dtype in which equal clusters are equal; None where there is nothing to do."""
-    text = (pl.String, pl.Categorical, pl.Enum)
+def _one_dtype(cluster: pl.DataType, other: pl.DataType) -> pl.DataType | None:
+    """Return the dtype in which equal clusters are equal; None if they have the same dtype."""
     if cluster == other:
         return None
-    if cluster in text and other in text:
-        return pl.String
+    if is_text(cluster) and is_text(other):
+        return pl.String()
     if cluster.is_numeric() and other.is_numeric():
-        return pl.Int64 if cluster.is_integer() and other.is_integer() else pl.Float64
+        return pl.Int64() if cluster.is_integer() and other.is_integer() else pl.Float64()
     if pl.Null in (cluster, other):
         return other if cluster == pl.Null else cluster
     msg = (
-        f"`cluster` is {cluster} and `other` is {other}, so no cluster of one end can be that of"
-        ' the other: cast one of them, such as `other=pl.col("...").cast(pl.String)`'
+        f"`cluster` is {cluster} and `other` is {other}, so the two columns can never match: cast"
+        ' one of them, such as `other=pl.col("...").cast(pl.String)`'
     )
     raise TypeError(msg)
 
@@ -100,11 +99,11 @@ edges = Tally(
 
 
 def _volumes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View one line per cluster: the weight of the ends of edges in it, and of those inside."""
+    """View one line per cluster: the weight of edge ends in it, and of ends of edges inside it."""
     weight, cluster, other = pl.col("w"), pl.col("cluster"), pl.col("other")
     known = cluster.is_not_null() & other.is_not_null() & (weight > 0)
     counted = pl.when(known).then(weight).otherwise(0).cast(pl.Float64)
-    # Every edge has two ends; unknown ones keep the slice alive.
+    # Every edge has two ends. Unknown ones keep a line for the slice, so that its value is null.
     ends = pl.concat(
         table.select(
             *keys,
@@ -114,8 +113,8 @@ def _volumes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
         )
         for end in (cluster, other)
     )
-    lines = ends.group_by(*keys, "cluster").agg(pl.col("volume", "inside").sum())
-    return lines.with_columns(total=within(pl.col("volume").sum(), keys))
+    lines = summed(ends, [*keys, "cluster"], ["volume", "inside"])
+    return lines.with_columns(total=over(pl.col("volume").sum(), keys))
 
 
 _of_edges = functools.partial(
@@ -131,11 +130,11 @@ _VOLUME, _INSIDE, _TOTAL = pl.col("volume"), pl.col("inside"), pl.col("total")
 
 @_of_edges(bounds=(-0.5, 1.0), better="higher")
 def edge_modularity() -> pl.Expr:
-    """Share of edges inside clusters beyond what their degrees alone would give.
+    """Modularity: the share of edges inside clusters, minus the share expected from degrees.
 
-    Formula: sum over clusters of W(C, C) / W - (vol(C) / W)^2, where W is twice the weight of all
+    Formula: sum over clusters of W(C, C) / W - (vol(C) / W)^2, with W twice the weight of all
     edges, vol(C) the weight of edge ends in C, and W(C, C) twice the weight of edges inside C.
-    Weights are similarities. It is 0 for one cluster of all. Undefined without edges.
+    Weights are similarities. It is 0 with one cluster. Undefined without edges.
 
     Range -0.5 to 1; no ideal; higher is better.
 
@@ -160,11 +159,11 @@ def edge_modularity() -> pl.Expr:
 
 @_of_edges(bounds=(0.0, math.inf), ideal=0.0, better="lower")
 def edge_normalized_cut() -> pl.Expr:
-    """Sum over clusters of the share of their edge ends that lead outside.
+    """Sum over clusters of the share of edge ends that belong to edges leaving the cluster.
 
-    Formula: sum over clusters of 1 - W(C, C) / vol(C), with the words of `edge_modularity`. At most
-    the number of clusters, so that only clusterings with equally many compare. Undefined without
-    edges.
+    Formula: sum over clusters of 1 - W(C, C) / vol(C), with W and vol as in `edge_modularity`. At
+    most the number of clusters: compare only clusterings with equally many clusters. Undefined
+    without edges.
 
     Range 0 to inf; ideal 0; lower is better.
 

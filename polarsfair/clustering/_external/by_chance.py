@@ -1,11 +1,11 @@
-"""What Polars cannot say: the best assignment, and the mutual information that chance gives.
+"""What Polars cannot express: the optimal assignment and the expected mutual information.
 
-Both are functions of the small table, with NumPy and SciPy; no row is ever seen here.
+Both are functions of the small table, with NumPy and SciPy. Neither reads rows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
@@ -16,29 +16,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
+    Codes: TypeAlias = NDArray[np.int64]
 
 _DENSE = 4_000_000
 """Cells up to which the assignment is solved on the full matrix."""
 
 _BATCH = 100_000
-"""Numbers held at once: few enough for the processor's cache."""
+"""Floats held at once: few enough for the processor's cache."""
 
 _WIDE = 10.0
-"""Standard deviations of a count from which a few of its values stand for all."""
+"""Standard deviation of a count from which a few of its values represent all."""
 
 
-def summed_up(columns: Sequence[str], function: Callable[..., float]) -> pl.Expr:
-    """Give the one number that `function` makes of the columns of a slice, as floats."""
+def number_of_slice(columns: Sequence[str], function: Callable[..., float]) -> pl.Expr:
+    """Return the one number that `function` computes from the columns of a slice, as floats."""
 
-    def called(series: Sequence[pl.Series]) -> pl.Series:
+    def from_arrays(series: Sequence[pl.Series]) -> pl.Series:
         arrays = [part.cast(pl.Float64).to_numpy() for part in series]
         return pl.Series([float(function(*arrays))], dtype=pl.Float64)
 
-    return pl.map_groups(list(columns), called, return_dtype=pl.Float64, returns_scalar=True)
+    return pl.map_groups(list(columns), from_arrays, return_dtype=pl.Float64, returns_scalar=True)
 
 
 def matched(cluster: Floats, label: Floats, shared: Floats) -> float:
-    """Give the most rows that a one-to-one map of clusters to labels can join.
+    """Return the largest number of rows that agree under a one-to-one map of clusters to labels.
 
     Parameters
     ----------
@@ -62,19 +63,19 @@ def matched(cluster: Floats, label: Floats, shared: Floats) -> float:
     return float(full[linear_sum_assignment(full, maximize=True)].sum())
 
 
-def _matched_sparse(row: Any, column: Any, shared: Floats) -> float:
-    """Solve the assignment over the cells that have rows, in memory that grows with those alone."""
+def _matched_sparse(row: Codes, column: Codes, shared: Floats) -> float:
+    """Solve the assignment over the cells that have rows, in memory that grows only with those."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     height, width = row.max() + 1, column.max() + 1
     every = np.arange(height)
-    # A column of its own for every cluster lets it stay unmatched. Zeros would not be stored, so
-    # that all weights are one larger; every cluster is matched once, which takes the ones away.
+    # A further column for every cluster lets it stay unmatched. Zeros would not be stored, so all
+    # weights are larger by one. Every cluster is matched once, so that sum is known and subtracted.
     weights = np.concatenate([shared, np.zeros(height)]) + 1
-    places = np.concatenate([row, every]), np.concatenate([column, width + every])
-    full = coo_array((weights, places), shape=(height, width + height)).tocsr()
+    cells = np.concatenate([row, every]), np.concatenate([column, width + every])
+    full = coo_array((weights, cells), shape=(height, width + height)).tocsr()
     chosen = min_weight_full_bipartite_matching(full, maximize=True)
     return float(full[chosen].sum()) - float(height)
 
@@ -82,10 +83,10 @@ def _matched_sparse(row: Any, column: Any, shared: Floats) -> float:
 def expected_information(
     times: Floats, shared: Floats, of_cluster: Floats, of_label: Floats
 ) -> float:
-    """Give the mean mutual information, in nats, of all tables with the same margins.
+    """Compute the mean mutual information, in nats, of all tables with the same margins.
 
-    The count of a cell is hypergeometric. Cells with equal margins are alike, so that every pair of
-    distinct margins is looked at once.
+    The count of a cell is hypergeometric. Cells with equal margins have equal terms, so that every
+    pair of distinct margins is computed once.
     """
     import numpy as np
 
@@ -99,26 +100,26 @@ def expected_information(
     )
     drawn, marked = (part.ravel() for part in np.meshgrid(sizes, labels, indexing="ij"))
     many = np.outer(many, many_labels).ravel()
-    # All rows together leave nothing to chance.
+    # A margin of all rows does not vary.
     open_ended = (drawn < size) & (marked < size)
     drawn, marked, many = drawn[open_ended], marked[open_ended], many[open_ended]
     return float((many * drawn * marked / size**2 * _mean_excess(drawn, marked, size)).sum())
 
 
 def _margins(margin: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Give the distinct sizes and how many clusters, or labels, have each."""
+    """Return the distinct sizes and how many clusters, or labels, have each."""
     import numpy as np
 
-    sizes, place = np.unique(margin, return_inverse=True)
-    return sizes, np.bincount(place, weights=rows) / sizes
+    sizes, which = np.unique(margin, return_inverse=True)
+    return sizes, np.bincount(which, weights=rows) / sizes
 
 
 def _mean_excess(drawn: Floats, marked: Floats, size: float) -> Floats:
-    """Give E[phi(X/m - 1)] of hypergeometric counts X with mean m, one per pair of margins.
+    """Compute E[phi(X/m - 1)] of hypergeometric counts X with mean m, one per pair of margins.
 
-    The sum runs over all counts within nine standard deviations and forty. Where the distribution
-    is wide it is smooth, and a sum over every h-th count is right to the last digit for h up to
-    two thirds of the standard deviation.
+    The sum is over all counts within nine standard deviations plus forty. A wide distribution is
+    smooth, and a sum over every h-th count is then correct to the last digit, for h up to two
+    thirds of the standard deviation.
     """
     import numpy as np
 
@@ -141,17 +142,18 @@ def _mean_excess(drawn: Floats, marked: Floats, size: float) -> Floats:
 
 
 def _in_window(
-    drawn: Floats, marked: Floats, size: float, start: Floats, step: Floats, width: Any
+    drawn: Floats, marked: Floats, size: float, start: Floats, step: Floats, width: Codes
 ) -> Floats:
+    """Compute the same within windows of counts: first count, step and number of counts."""
     import numpy as np
 
-    place = np.arange(width.max())
-    inside = place < width[:, None]
+    number = np.arange(width.max())
+    inside = number < width[:, None]
     a, b = drawn[:, None], marked[:, None]
     mean = a * b / size
-    count = np.where(inside, start[:, None] + step[:, None] * place, start[:, None])
-    # The four cells of "drawn or not, marked or not". A plain difference of log-factorials would
-    # keep few digits where rows are many; sums over deviations from the means keep them.
+    count = np.where(inside, start[:, None] + step[:, None] * number, start[:, None])
+    # The four cells of "drawn or not, marked or not". With many rows, a plain difference of
+    # log-factorials would lose digits; sums over deviations from the means keep them.
     away = count - mean
     logs = np.zeros_like(count)
     for sign, expected, found in (
@@ -162,13 +164,14 @@ def _in_window(
     ):
         logs -= expected * _phi(sign * away / expected) + _beyond_power(found)
     logs = np.where(inside, logs, -np.inf)
-    chance = np.exp(logs - logs.max(axis=1, keepdims=True))
-    value: Floats = (chance * _phi(away / mean)).sum(axis=1) / chance.sum(axis=1)
+    probability = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weighed = probability * _phi(away / mean)
+    value: Floats = weighed.sum(axis=1) / probability.sum(axis=1)
     return value
 
 
 def _beyond_power(count: Floats) -> Floats:
-    """Give log(count!) - count log(count) + count, by Stirling's series but for small counts."""
+    """Return log(count!) - count log(count) + count, by Stirling's series for large counts."""
     import numpy as np
     from scipy.special import gammaln, xlogy
 
@@ -181,7 +184,7 @@ def _beyond_power(count: Floats) -> Floats:
 
 
 def _phi(lift: Floats) -> Floats:
-    """Give (1 + x) log(1 + x) - x, by its series where the two parts would cancel."""
+    """Return (1 + x) log(1 + x) - x, by its series if the two parts would cancel."""
     import numpy as np
     from scipy.special import xlog1py
 

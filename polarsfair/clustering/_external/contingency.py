@@ -1,4 +1,4 @@
-"""Clusters against labels: the contingency table, and the views that external measures share."""
+"""The contingency table of clusters and labels, and the views that external measures share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.legacy import fault
+from polarsfair._engine.faults import Fault, checked
 from polarsfair._engine.reference import comparable, equals
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
+from polarsfair._engine.slices import aggregated, over, summed
 from polarsfair._engine.tally import Tally
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def _count_contingency(
     """Count rows per cluster and label: the contingency table of a clustering.
 
     The table has the slices, ``group``, ``cluster`` and ``label`` of any plain dtype (only the
-    roles that were given; null where unknown), ``n`` rows, and with ``weight``, a frequency, also
-    ``w`` and ``w2``. Tables add up: stack them and use `measure`.
+    roles that were given; null if unknown), ``n`` rows, and with ``weight``, a frequency, also
+    ``w`` and ``w2``. Tables merge: stack them and use `measure`.
 
     Examples
     --------
@@ -67,46 +68,32 @@ TIMES, SHARED = pl.col("times"), pl.col("w")
 OF_CLUSTER, OF_LABEL, TOTAL = pl.col("of_cluster"), pl.col("of_label"), pl.col("total")
 
 _FRACTION = (
-    "`weight` holds a fraction where rows are counted one by one (pairs of rows, rows of noise,"
-    " chance agreement): a weight is a frequency there, a whole number"
+    "`weight` holds a fraction, but rows are counted one by one here (pairs of rows, rows of noise,"
+    " agreement by chance): pass frequencies, which are whole numbers"
 )
 
 
-def within(value: pl.Expr, keys: Sequence[str]) -> pl.Expr:
-    """Give an aggregation within each slice, beside every line."""
-    return value.over(list(keys)) if keys else value
-
-
-def aggregated(lines: pl.LazyFrame, keys: Sequence[str], **values: pl.Expr) -> pl.LazyFrame:
-    """Aggregate within each slice: a line each; without slices, one line."""
-    return lines.group_by(list(keys)).agg(**values) if keys else lines.select(**values)
-
-
 def whole(number: pl.Expr) -> pl.Expr:
-    """Give a frequency as an exact integer; a fraction is a fault."""
-    stop = fault(number != number.floor(), _FRACTION)
-    return pl.coalesce(stop, number.cast(pl.Int128))
+    """Return a frequency as an exact integer, or raise if it is a fraction."""
+    return checked(number.cast(pl.Int128), Fault(number != number.floor(), _FRACTION))
 
 
 def known_cells(
     table: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], noise: Any
 ) -> pl.LazyFrame:
-    """Merge cells; what is unknown or weighs nothing becomes one line of weight 0 a slice.
+    """Merge cells; those that are unknown or of weight 0 become one line of weight 0 per slice.
 
-    That line keeps the slice alive. Sums are Int128, or Float64 under weights that are floats.
-    `times` says how many clusters the line stands for: one, but for noise as many as it has rows,
-    each then of weight 1.
+    That line keeps the slice in the result, as null. Sums are Int128, or Float64 if weights are
+    floats. `times` is the number of clusters that a line represents. It is one, but for noise it is
+    the number of rows, each a cluster of weight 1.
     """
     schema = table.collect_schema()
     exact = pl.Int128() if schema["w"].is_integer() else pl.Float64()
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in names) & (SHARED > 0)
     there = [pl.when(known).then(pl.col(name)).alias(name) for name in names]
-    # Many lines are one cell here where the table has a group beside it.
-    merged = (
-        table.select(*keys, *there, w=pl.when(known).then(SHARED).otherwise(0).cast(exact))
-        .group_by(*keys, *names)
-        .agg(SHARED.sum())
-    )
+    weight = pl.when(known).then(SHARED).otherwise(0).cast(exact)
+    # If the table has groups, several lines are one cell.
+    merged = summed(table.select(*keys, *there, w=weight), [*keys, *names], ["w"])
     one = (SHARED > 0).cast(exact)
     if noise is None:
         return merged.with_columns(times=one, alone=pl.lit(value=False))
@@ -119,23 +106,23 @@ def known_cells(
 
 
 def cells(table: pl.LazyFrame, keys: Sequence[str], noise: Any) -> pl.LazyFrame:
-    """Give every known cell beside the sizes of its cluster, of its label, and of the slice."""
+    """Return every known cell with the sizes of its cluster, of its label, and of the slice."""
     rows = TIMES * SHARED
     of_cluster = pl.when("alone").then(SHARED).otherwise(SHARED.sum().over(*keys, "cluster"))
     return known_cells(table, keys, ("cluster", "label"), noise).with_columns(
         of_cluster=of_cluster,
         of_label=rows.sum().over(*keys, "label"),
-        total=within(rows.sum(), keys),
+        total=over(rows.sum(), keys),
     )
 
 
 def overlap(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
-    """View one line a slice: the entropies and the mutual information of clusters and labels."""
-    return aggregated(with_terms(cells(table, keys, noise)), keys, **information_sums())
+    """View one line per slice: the entropies and the mutual information of clusters and labels."""
+    return aggregated(with_terms(cells(table, keys, noise)), keys, information_sums())
 
 
 def with_terms(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Put beside every cell what it adds to the sums of `information_sums`."""
+    """Add to every cell its terms of the sums of `information_sums`."""
     product = OF_CLUSTER * OF_LABEL
     lift = (TOTAL * SHARED - product).cast(pl.Float64) / product.cast(pl.Float64)
     return lines.with_columns(
@@ -150,7 +137,7 @@ def with_terms(lines: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def information_sums() -> dict[str, pl.Expr]:
-    """Give what a line of `overlap` holds."""
+    """Return the aggregations that make a line of `overlap`."""
     names = ("h_cluster", "h_label", "h_joint", "h_label_given", "h_cluster_given")
     size = (TIMES * SHARED).sum()
     return {
@@ -163,7 +150,7 @@ def information_sums() -> dict[str, pl.Expr]:
 
 
 def pairs(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
-    """View one line a slice: how many pairs of rows share cluster and label, exactly."""
+    """View one line per slice: how many pairs of rows share cluster and label, exactly."""
     lines = cells(table, keys, noise)
     columns = ("times", "w", "of_cluster", "of_label")
     if not lines.collect_schema()["w"].is_integer():
@@ -172,32 +159,31 @@ def pairs(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.
     # The squares of the cells, of the clusters and of the labels, each summed over cells.
     shared, clusters, labels = ((rows * other).sum() for other in (SHARED, OF_CLUSTER, OF_LABEL))
     size = rows.sum()
-    return aggregated(
-        lines,
-        keys,
-        n=size,
-        same=_coincide(),
-        tp=(shared - size) // 2,
-        fp=(clusters - shared) // 2,
-        fn=(labels - shared) // 2,
-        tn=(size * size - clusters - labels + shared) // 2,
-    )
+    values = {
+        "n": size,
+        "same": _coincide(),
+        "tp": (shared - size) // 2,
+        "fp": (clusters - shared) // 2,
+        "fn": (labels - shared) // 2,
+        "tn": (size * size - clusters - labels + shared) // 2,
+    }
+    return aggregated(lines, keys, values)
 
 
 def _coincide() -> pl.Expr:
-    """Say whether clusters and labels are the same partition under other names."""
+    """Return whether clusters and labels are the same partition under other names."""
     return ((TIMES == 0) | ((SHARED == OF_CLUSTER) & (SHARED == OF_LABEL))).all()
 
 
 def _weighed_log(whole_of: pl.Expr, part: pl.Expr) -> pl.Expr:
-    """Give rows times log(whole / part), which is never negative; 0 where there are no rows."""
+    """Return rows times log(whole / part), which is never negative; null if there are no rows."""
     rows = (TIMES * SHARED).cast(pl.Float64)
     ratio = whole_of.cast(pl.Float64) / part.cast(pl.Float64)
     return pl.when(TIMES > 0).then(rows * ratio.log())
 
 
 def _phi(lift: pl.Expr) -> pl.Expr:
-    """Give (1 + x) log(1 + x) - x, by its series where the two parts would cancel."""
+    """Return (1 + x) log(1 + x) - x, by its series if the two parts would cancel."""
     series = pl.lit(0.0)
     for power in range(8, 1, -1):
         series = series * lift + (-1) ** power / (power * (power - 1))
@@ -209,11 +195,11 @@ def _phi(lift: pl.Expr) -> pl.Expr:
 
 
 def _information(size: pl.Expr) -> pl.Expr:
-    """Give the mutual information in nats as a sum of terms that are not negative.
+    """Return the mutual information in nats as a sum of terms that are not negative.
 
-    With p the share of a cell, q the product of its margins and x = p/q - 1 it is the sum of
-    q phi(x) over cells with rows, and of q over those without. Differences of entropies would
-    lose all digits near independence.
+    Let p be the share of a cell, q the product of its margins and x = p/q - 1. The value is the sum
+    of q phi(x) over cells with rows, plus the sum of q over cells without. Differences of entropies
+    would lose all digits near independence.
     """
     square = (size * size).cast(pl.Float64)
     empty = (size * size - pl.col("expected").sum()).cast(pl.Float64)
@@ -221,11 +207,11 @@ def _information(size: pl.Expr) -> pl.Expr:
 
 
 def check_noise(metric: Metric, schema: pl.Schema) -> None:
-    """Raise when the label of noise cannot be a value of the cluster column."""
+    """Raise if the label of noise cannot be a value of the cluster column."""
     noise = metric.options.get("noise")
     if noise is not None and "cluster" in schema and not comparable(noise, schema["cluster"]):
         msg = (
             f"`noise={noise!r}` is {type(noise).__name__}, but the cluster column is"
-            f" {schema['cluster']}: write the label that noise has there"
+            f" {schema['cluster']}: pass one of the values of that column"
         )
         raise TypeError(msg)

@@ -1,4 +1,4 @@
-"""External measures of information: what the clusters say of the labels, and the reverse."""
+"""External measures from information theory: entropies and mutual information."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import polars as pl
 
 from polarsfair._engine.metric import define
+from polarsfair._engine.slices import aggregated, over
 from polarsfair._formula import quotient
-from polarsfair.clustering._external.by_chance import expected_information, summed_up
+from polarsfair.clustering._external.by_chance import expected_information, number_of_slice
 from polarsfair.clustering._external.contingency import (
     SHARED,
     TIMES,
-    aggregated,
     cells,
     check_noise,
     contingency,
@@ -23,7 +23,6 @@ from polarsfair.clustering._external.contingency import (
     overlap,
     whole,
     with_terms,
-    within,
 )
 from polarsfair.clustering._types import ClusteringMetric
 
@@ -52,7 +51,7 @@ _H_CLUSTER, _H_LABEL, _H_JOINT = (
 _H_LABEL_GIVEN, _H_CLUSTER_GIVEN = (
     pl.col(name).first() for name in ("h_label_given", "h_cluster_given")
 )
-_INFORMATION, _EXPECTED = pl.col("information").first(), pl.col("chance").first()
+_INFORMATION, _EXPECTED = pl.col("information").first(), pl.col("expected_information").first()
 _SAME, _N = pl.col("same").first(), pl.col("n").first()
 _DEFINED = pl.when(_N > 0)
 
@@ -74,7 +73,7 @@ def _mean_entropy(average: str, among: Sequence[str]) -> pl.Expr:
 
 
 def in_base(nats: pl.Expr, base: float) -> pl.Expr:
-    """Give an amount of information in units of another base than e."""
+    """Return an amount of information in units of another base than e."""
     if not (0 < base < math.inf and base != 1):
         msg = f"`base` is a positive number other than 1, such as 2 for bits; got {base!r}"
         raise ValueError(msg)
@@ -84,26 +83,26 @@ def in_base(nats: pl.Expr, base: float) -> pl.Expr:
 def cluster_sizes(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View one line per cluster, whether its rows have a label or not."""
     lines = known_cells(table, keys, ("cluster",), noise)
-    return lines.with_columns(total=within((TIMES * SHARED).sum(), keys))
+    return lines.with_columns(total=over((TIMES * SHARED).sum(), keys))
 
 
 def size_entropy() -> pl.Expr:
-    """Give the entropy in nats of the lines of `cluster_sizes`."""
+    """Return the entropy in nats of the lines of `cluster_sizes`."""
     share = SHARED.cast(pl.Float64) / pl.col("total").cast(pl.Float64)
     terms = pl.when(TIMES > 0).then(-TIMES.cast(pl.Float64) * share * share.log())
-    # One cluster alone would give -0.0.
+    # The sum of a single cluster is -0.0.
     return pl.when(TIMES.sum() > 0).then(terms.sum().abs())
 
 
-def _with_chance(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
-    """View `overlap` with the mutual information that chance gives beside it."""
+def _with_expected(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+    """View `overlap` with the expected mutual information."""
     margins = ["times", "w", "of_cluster", "of_label"]
     lines = cells(table, keys, noise)
-    # Chance deals out rows one by one: a fraction of a row is a fault.
-    dealt = lines.with_columns(whole(pl.col(name)).alias(name) for name in margins)
-    chance = summed_up(margins, expected_information)
-    lines = with_terms(dealt.with_columns(whole(pl.col("total"))))
-    return aggregated(lines, keys, **information_sums(), chance=chance)
+    # The expectation is over tables of whole rows: a fraction of a row is a fault.
+    counted = lines.with_columns(whole(pl.col(name)).alias(name) for name in margins)
+    expected = number_of_slice(margins, expected_information)
+    sums = {**information_sums(), "expected_information": expected}
+    return aggregated(with_terms(counted), keys, sums)
 
 
 _external = functools.partial(
@@ -126,20 +125,21 @@ _similarity = functools.partial(
 def entropy(*, base: float = math.e) -> pl.Expr:
     """Entropy of the sizes of the clusters: how evenly rows are spread over them.
 
-    Needs no label; every row with a cluster counts. ``cluster="y"`` gives the entropy of labels.
+    It needs no label; every row with a cluster counts. ``cluster="y"`` returns the entropy of
+    labels.
 
-    Formula: H(C) = sum over clusters of (n_i / n) log(n / n_i). Between 0, one cluster, and the
-    logarithm of the number of clusters, all of one size.
+    Formula: H(C) = sum over clusters of (n_i / n) log(n / n_i). Between 0 (one cluster) and the
+    logarithm of the number of clusters (all of the same size).
 
     Range 0 to inf; a description, no ideal.
 
     Parameters
     ----------
     base
-        Base of the logarithm: 2 gives bits; unless given, nats.
+        Base of the logarithm: 2 returns bits. Default e, which returns nats.
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -159,20 +159,20 @@ def entropy(*, base: float = math.e) -> pl.Expr:
 
 @_distance()
 def conditional_entropy(*, base: float = math.e) -> pl.Expr:
-    """Entropy of the labels that is left when the cluster is known.
+    """Conditional entropy of the labels, given the clusters.
 
-    Formula: H(T|C) = sum of (n_ij / n) log(n_i / n_ij). Between 0, every cluster has one label, and
-    the entropy of the labels, clusters say nothing.
+    Formula: H(T|C) = sum of (n_ij / n) log(n_i / n_ij). Between 0 (every cluster has one label)
+    and the entropy of the labels (clusters and labels are independent).
 
     Range 0 to inf; ideal 0; lower is better.
 
     Parameters
     ----------
     base
-        Base of the logarithm: 2 gives bits; unless given, nats.
+        Base of the logarithm: 2 returns bits. Default e, which returns nats.
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
@@ -196,7 +196,7 @@ def conditional_entropy(*, base: float = math.e) -> pl.Expr:
 
 @_external(("cluster", "label"), bounds=(0.0, math.inf))
 def joint_entropy(*, base: float = math.e) -> pl.Expr:
-    """Entropy of the cells of the contingency table.
+    """Joint entropy of clusters and labels: the entropy of the cells of the contingency table.
 
     Formula: H(C, T) = sum of (n_ij / n) log(n / n_ij). At least 0.
 
@@ -205,10 +205,10 @@ def joint_entropy(*, base: float = math.e) -> pl.Expr:
     Parameters
     ----------
     base
-        Base of the logarithm: 2 gives bits; unless given, nats.
+        Base of the logarithm: 2 returns bits. Default e, which returns nats.
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -228,25 +228,25 @@ def joint_entropy(*, base: float = math.e) -> pl.Expr:
 
 @_external(("cluster", "label"), bounds=(0.0, math.inf), better="higher")
 def mutual_information(*, base: float = math.e) -> pl.Expr:
-    """Information that cluster and label have in common.
+    """Mutual information: the information that clusters and labels share.
 
-    Formula: I(C, T) = sum of p_ij log(p_ij / (p_i p_j)) with p = n / total. Between 0, independent,
-    and the smaller of the two entropies, symmetric.
+    Formula: I(C, T) = sum of p_ij log(p_ij / (p_i p_j)) with p = n / total. Between 0 (independent)
+    and the smaller of the two entropies. Symmetric.
 
     Range 0 to inf; no ideal; higher is better.
 
     Parameters
     ----------
     base
-        Base of the logarithm: 2 gives bits; unless given, nats.
+        Base of the logarithm: 2 returns bits. Default e, which returns nats.
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    Summed from terms that are never negative, so that its digits are right near independence
-    too. It grows with the number of clusters: see `nmi` and `adjusted_mutual_information`.
+    It is a sum of terms that are never negative, so its digits are correct near independence too.
+    It grows with the number of clusters: see `nmi` and `adjusted_mutual_information`.
 
     References
     ----------
@@ -268,9 +268,9 @@ def mutual_information(*, base: float = math.e) -> pl.Expr:
 def nmi(*, average: Average = "geometric") -> pl.Expr:
     """Mutual information normalised by a mean of the two entropies.
 
-    Formula: I(C, T) / sqrt(H(C) H(T)); with ``average=`` "arithmetic", "min" or "max" that mean of
-    the two entropies, with "joint" H(C, T). Between 0 and 1, symmetric. Partitions that coincide
-    have 1, others without common information 0.
+    Formula: I(C, T) / sqrt(H(C) H(T)); with ``average=`` "arithmetic", "min" or "max" the
+    denominator is that mean of the two entropies, with "joint" H(C, T). Symmetric. It is 1 for
+    partitions that coincide, and 0 for others that share no information.
 
     Range 0 to 1; ideal 1; higher is better.
 
@@ -280,13 +280,13 @@ def nmi(*, average: Average = "geometric") -> pl.Expr:
         The mean of the two entropies: ``"geometric"``, ``"arithmetic"``, ``"min"``, ``"max"``, or
         ``"joint"`` for H(C, T).
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    The default is the chapter's; scikit-learn's is "arithmetic" (it was geometric before version
-    0.22). From "min" over "geometric", "arithmetic" and "max" to "joint" values never rise.
+    scikit-learn's default is "arithmetic" (it was "geometric" before version 0.22). Values never
+    rise in the order "min", "geometric", "arithmetic", "max", "joint".
 
     References
     ----------
@@ -308,20 +308,20 @@ def nmi(*, average: Average = "geometric") -> pl.Expr:
 
 @_distance()
 def variation_of_information(*, base: float = math.e) -> pl.Expr:
-    """Information that cluster and label do not have in common: a distance of partitions.
+    """Variation of information: a distance between partitions, the information not shared.
 
-    Formula: H(T|C) + H(C|T). Between 0, the partitions coincide, and the logarithm of the number of
-    rows, symmetric, and a metric.
+    Formula: H(T|C) + H(C|T). Between 0 (the partitions coincide) and the logarithm of the number of
+    rows. It is a metric, and so symmetric.
 
     Range 0 to inf; ideal 0; lower is better.
 
     Parameters
     ----------
     base
-        Base of the logarithm: 2 gives bits; unless given, nats.
+        Base of the logarithm: 2 returns bits. Default e, which returns nats.
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -340,7 +340,7 @@ def variation_of_information(*, base: float = math.e) -> pl.Expr:
 
 
 def _explained(left: pl.Expr, entropy_of: pl.Expr) -> pl.Expr:
-    """Give the share of an entropy that the other side explains; all of it where there is none."""
+    """Return the share of an entropy that the other side explains, 1 if the entropy is 0."""
     value = (_INFORMATION / entropy_of).clip(0, 1)
     return _DEFINED.then(pl.when((left == 0) | (entropy_of == 0)).then(1.0).otherwise(value))
 
@@ -349,16 +349,16 @@ def _explained(left: pl.Expr, entropy_of: pl.Expr) -> pl.Expr:
 def homogeneity() -> pl.Expr:
     """Share of the labels' entropy that the clusters explain.
 
-    Formula: 1 - H(T|C) / H(T), 1 where there is one label only. Between 0 and 1; 1 when every
-    cluster has one label. With the roles exchanged it is `completeness`.
+    Formula: 1 - H(T|C) / H(T), 1 if there is only one label. It is 1 if every cluster has one
+    label. With the roles exchanged it is `completeness`.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -380,16 +380,16 @@ def homogeneity() -> pl.Expr:
 def completeness() -> pl.Expr:
     """Share of the clusters' entropy that the labels explain.
 
-    Formula: 1 - H(C|T) / H(C), 1 where there is one cluster only. Between 0 and 1; 1 when every
-    label is in one cluster. With the roles exchanged it is `homogeneity`.
+    Formula: 1 - H(C|T) / H(C), 1 if there is only one cluster. It is 1 if every label is in one
+    cluster. With the roles exchanged it is `homogeneity`.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -411,19 +411,19 @@ def completeness() -> pl.Expr:
 def v_measure(*, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of homogeneity and completeness.
 
-    Formula: (1 + beta) h c / (beta h + c), 0 where both are 0. Between 0 and 1. ``beta`` above 1
-    weighs completeness more, below 1 homogeneity; with 1 it is symmetric and the same as `nmi` with
-    the arithmetic mean.
+    Formula: (1 + beta) h c / (beta h + c), 0 if both are 0. ``beta`` above 1 weighs completeness
+    more, below 1 homogeneity. With 1 it is symmetric, and the same as `nmi` with the arithmetic
+    mean.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     beta
-        Weight of completeness against homogeneity.
+        Weight of completeness relative to homogeneity.
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -447,15 +447,15 @@ def v_measure(*, beta: float = 1.0) -> pl.Expr:
 
 
 @_external(
-    ("cluster", "label"), view=_with_chance, ideal=1.0, bounds=(-math.inf, 1.0), better="higher"
+    ("cluster", "label"), view=_with_expected, ideal=1.0, bounds=(-math.inf, 1.0), better="higher"
 )
 def adjusted_mutual_information(*, average: Average = "arithmetic") -> pl.Expr:
-    """Mutual information beyond what chance gives, normalised.
+    """Mutual information adjusted for agreement by chance, normalised.
 
-    Formula: (I - E[I]) / (mean(H(C), H(T)) - E[I]), where E[I] is the mean over all tables with the
-    same margins and ``average`` is "arithmetic", "geometric", "min" or "max". It is 1 for
-    partitions that coincide; about 0 by chance, and exactly 0 where one side is all rows together
-    or each alone; symmetric.
+    Formula: (I - E[I]) / (mean(H(C), H(T)) - E[I]), with E[I] the mean over all tables with the
+    same margins and ``average`` "arithmetic", "geometric", "min" or "max". It is 1 for partitions
+    that coincide and about 0 for random clusters. It is exactly 0 if one side has one cluster, or a
+    cluster per row. Symmetric.
 
     Range -inf to 1; ideal 1; higher is better.
 
@@ -464,13 +464,13 @@ def adjusted_mutual_information(*, average: Average = "arithmetic") -> pl.Expr:
     average
         The mean of the two entropies: ``"arithmetic"``, ``"geometric"``, ``"min"`` or ``"max"``.
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    E[I] is summed over pairs of distinct margins, so that its cost depends on the table alone;
-    weights are frequencies and have to be whole numbers.
+    E[I] is summed over pairs of distinct margins, so its cost depends only on the table. Weights
+    are frequencies and must be whole numbers.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""External measures that match clusters with labels: purity, the best matching, the F-measure."""
+"""External measures that match clusters with labels: purity, optimal matching, F-measure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from polarsfair._engine.metric import define
 from polarsfair._formula import quotient
-from polarsfair.clustering._external.by_chance import matched, summed_up
+from polarsfair.clustering._external.by_chance import matched, number_of_slice
 from polarsfair.clustering._external.contingency import (
     OF_CLUSTER,
     OF_LABEL,
@@ -32,7 +32,7 @@ _SIZE, _LARGEST, _F = pl.col("size"), pl.col("largest"), pl.col("f")
 
 def _clusters(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
     """View one line per cluster: its size, its largest cell and its F."""
-    # A row of noise is a cluster of its own, and those with one label are alike.
+    # A row of noise is a cluster of its own, and those with the same label are equal.
     apart = pl.when("alone").then("label").alias("apart")
     f = 2 * SHARED.cast(pl.Float64) / (OF_CLUSTER + OF_LABEL).cast(pl.Float64)
     return (
@@ -62,7 +62,7 @@ def _numbered(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) ->
     return lines.with_columns(cluster_number=own, label_number=first.over(*keys, "label"))
 
 
-_share = functools.partial(
+_matching = functools.partial(
     define,
     contingency,
     "quality",
@@ -74,27 +74,26 @@ _share = functools.partial(
 )
 
 
-@_share(of=ClusteringMetric, view=_clusters)
+@_matching(of=ClusteringMetric, view=_clusters)
 def purity() -> pl.Expr:
-    """Share of rows that have the commonest label of their cluster.
+    """Share of rows that have the most common label of their cluster.
 
-    Formula: sum over clusters of max_j n_ij, over n. At least the share of the commonest label of
-    all. It is 1 whenever every cluster has one label, so also when every row is a cluster of its
-    own: compare clusterings with the same number of clusters.
+    Formula: sum over clusters of max_j n_ij, over n. At least the share of the most common label.
+    It is 1 if every cluster has one label, and so also if every row is a cluster of its own.
+    Compare only clusterings with the same number of clusters.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    Not symmetric: with the roles exchanged it is what is sometimes called inverse purity. Rows
-    without cluster or label are left out; ``label=pl.col("y").fill_null("none")`` makes unknown a
-    label.
+    Not symmetric: with the roles exchanged it is inverse purity. Rows without cluster or label do
+    not count; ``label=pl.col("y").fill_null("none")`` makes unknown a label.
 
     References
     ----------
@@ -112,11 +111,11 @@ def purity() -> pl.Expr:
     return quotient((TIMES * _LARGEST).sum(), (TIMES * _SIZE).sum())
 
 
-@_share(of=ClusteringFrame, view=_each_cluster, keys=("cluster",))
+@_matching(of=ClusteringFrame, view=_each_cluster, keys=("cluster",))
 def purity_by_cluster() -> pl.Expr:
-    """Share of each cluster's rows that have its commonest label.
+    """Share of each cluster's rows that have its most common label.
 
-    A frame with a row per cluster; weighted by the sizes of the clusters it gives `purity`.
+    A frame with a row per cluster. Its mean, weighted by the sizes of the clusters, is `purity`.
 
     Formula: max_j n_ij / n_i.
 
@@ -125,8 +124,8 @@ def purity_by_cluster() -> pl.Expr:
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -152,27 +151,27 @@ def purity_by_cluster() -> pl.Expr:
     return quotient((TIMES * _LARGEST).sum(), (TIMES * _SIZE).sum())
 
 
-@_share(of=ClusteringMetric, view=_clusters)
+@_matching(of=ClusteringMetric, view=_clusters)
 def f_measure() -> pl.Expr:
-    """Mean over clusters of the F-measure of each with its commonest label.
+    """Mean over clusters of the F-measure of each with its most common label.
 
-    Formula: with j the commonest label of cluster i, F_i = 2 n_ij / (n_i + m_j), the harmonic mean
-    of precision n_ij / n_i and recall n_ij / m_j; the value is the plain mean of F_i over clusters.
-    Between 0 and 1, and 1 only where clusters and labels coincide.
+    Formula: with j the most common label of cluster i, F_i = 2 n_ij / (n_i + m_j), the harmonic
+    mean of precision n_ij / n_i and recall n_ij / m_j. The value is the plain mean of F_i over
+    clusters. It is 1 only if clusters and labels coincide.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    Of labels that are equally common in a cluster the rarer one counts, which gives the larger
-    F_i and does not depend on the order of labels. Not symmetric. It is not the F1 of pairs of
-    rows, 2 tp / (2 tp + fp + fn), which `pair_counts` gives.
+    If several labels are equally common in a cluster, the one that is rarer over all rows counts.
+    Its F_i is the largest, and does not depend on the order of labels. Not symmetric. It is not the
+    F1 of pairs of rows, 2 tp / (2 tp + fp + fn), which follows from `pair_counts`.
 
     References
     ----------
@@ -190,23 +189,23 @@ def f_measure() -> pl.Expr:
     return quotient((TIMES.cast(pl.Float64) * _F).sum(), TIMES.sum())
 
 
-@_share(of=ClusteringFrame, view=_each_cluster, keys=("cluster",))
+@_matching(of=ClusteringFrame, view=_each_cluster, keys=("cluster",))
 def f_measure_by_cluster() -> pl.Expr:
-    """F-measure of each cluster with its commonest label.
+    """F-measure of each cluster with its most common label.
 
     A frame with a row per cluster, whose plain mean is `f_measure`. With ``noise=`` the row of the
     noise is the mean over its rows.
 
-    Formula: 2 n_ij / (n_i + m_j) with j the commonest label of cluster i; of equally common ones
-    the rarer.
+    Formula: 2 n_ij / (n_i + m_j) with j the most common label of cluster i. If several labels are
+    equally common in it, j is the one that is rarer over all rows.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -232,28 +231,28 @@ def f_measure_by_cluster() -> pl.Expr:
     return quotient((TIMES.cast(pl.Float64) * _F).sum(), TIMES.sum())
 
 
-@_share(of=ClusteringMetric, view=_numbered)
+@_matching(of=ClusteringMetric, view=_numbered)
 def maximum_matching() -> pl.Expr:
-    """Share of rows on which clusters and labels agree under the best one-to-one naming.
+    """Clustering accuracy: share of rows that agree under the best one-to-one matching.
 
-    Also known as clustering accuracy. Every cluster is given at most one label and every label at
-    most one cluster, such that as many rows as possible agree; surplus clusters stay without.
+    Every cluster is matched with at most one label and every label with at most one cluster, such
+    that as many rows as possible agree. Surplus clusters are not matched.
 
-    Formula: max over one-to-one maps of the sum of n_ij over matched pairs, over n. Between 0 and
-    1, never above `purity`, symmetric.
+    Formula: max over one-to-one maps of the sum of n_ij over matched pairs, over n. Never above
+    `purity`. Symmetric.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    Solved exactly on the table by SciPy's assignment; above four million cells by its sparse form,
-    which holds only the cells that have rows.
+    SciPy's assignment solves it exactly on the table. Above four million cells its sparse form is
+    used, which holds only the cells that have rows.
 
     References
     ----------
@@ -262,7 +261,7 @@ def maximum_matching() -> pl.Expr:
 
     Examples
     --------
-    Clusters 1 and 2 both hold mostly "a", but only one of them can be called so.
+    Clusters 1 and 2 both hold mostly "a", but only one of them can be matched with it.
 
     >>> import polars as pl
     >>> from polarsfair import clustering
@@ -270,5 +269,5 @@ def maximum_matching() -> pl.Expr:
     >>> df.pipe(clustering.maximum_matching, cluster="c", label="y")
     0.6
     """
-    agreed = summed_up(["cluster_number", "label_number", "w"], matched)
+    agreed = number_of_slice(["cluster_number", "label_number", "w"], matched)
     return quotient(agreed, (TIMES * SHARED).sum())

@@ -1,14 +1,14 @@
-"""External measures over pairs of rows: in one cluster or not, of one label or not."""
+"""External measures over pairs of rows: same cluster or not, same label or not."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.columns import columns_of
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import hidden_slices
 from polarsfair._engine.tally import check_distinct
@@ -17,7 +17,7 @@ from polarsfair.clustering._external.contingency import check_noise, contingency
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoSlices
+    from polarsfair._typing import IntoColumn, IntoSlices
 
 __all__ = [
     "adjusted_rand",
@@ -31,24 +31,24 @@ __all__ = [
 
 PAIRS = ("tp", "fp", "fn", "tn")
 
-# The view has one line a slice.
+# The view has one line per slice.
 _TP, _FP, _FN, _TN = (pl.col(name).first() for name in PAIRS)
 _SAME, _N = pl.col("same").first(), pl.col("n").first()
 _ALL = _TP + _FP + _FN + _TN
 _tp, _fp, _fn, _tn = (count.cast(pl.Float64) for count in (_TP, _FP, _FN, _TN))
 
 _EXACT = 1e19
-"""Pairs up to which products of two numbers of pairs are exact in 128 bits."""
+"""Number of pairs up to which products of two such numbers are exact in 128 bits."""
 
 
 def _covariance() -> pl.Expr:
-    """Give tp tn - fp fn, which cancels near independence, from exact products."""
+    """Return tp tn - fp fn, which cancels near independence, from exact products."""
     exact = (_TP * _TN - _FP * _FN).cast(pl.Float64)
     return pl.when(_ALL < _EXACT).then(exact).otherwise(_tp * _tn - _fp * _fn)
 
 
 def _similarity(value: pl.Expr) -> pl.Expr:
-    """Give 1 to partitions that coincide, also where the formula reads 0/0."""
+    """Return 1 for partitions that coincide, also if the formula would be 0/0."""
     return pl.when(_N > 0).then(pl.when(_SAME).then(1.0).otherwise(value))
 
 
@@ -67,18 +67,18 @@ _paired = functools.partial(
 
 @_paired(bounds=(0.0, 1.0))
 def jaccard() -> pl.Expr:
-    """Share of pairs in one cluster or of one label that are both.
+    """Of the pairs that share a cluster or a label, the share that shares both.
 
-    Formula: tp / (tp + fp + fn) with the counts of `pair_counts`. Symmetric. Partitions that
-    coincide have 1, also when no pair is together.
+    Formula: tp / (tp + fp + fn) with the counts of `pair_counts`. Symmetric. It is 1 for partitions
+    that coincide, even if no pair shares a cluster.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -100,16 +100,16 @@ def jaccard() -> pl.Expr:
 def rand() -> pl.Expr:
     """Share of pairs on which clusters and labels agree.
 
-    Formula: (tp + tn) / (tp + fp + fn + tn). Symmetric. With many clusters most pairs are apart in
-    both, so that chance alone comes near 1: see `adjusted_rand`.
+    Formula: (tp + tn) / (tp + fp + fn + tn). Symmetric. With many clusters most pairs are separated
+    in both, so even random clusters score close to 1: see `adjusted_rand`.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -129,23 +129,24 @@ def rand() -> pl.Expr:
 
 @_paired(bounds=(-0.5, 1.0))
 def adjusted_rand() -> pl.Expr:
-    """Agreement on pairs beyond what chance gives.
+    """Rand index adjusted for agreement by chance.
 
-    Formula: 2 (tp tn - fp fn) / ((tp + fn)(fn + tn) + (tp + fp)(fp + tn)), which is the Rand index
-    less its mean over all tables with the same margins, scaled so that agreement has 1. It is 0 by
-    chance, and symmetric. The same as Cohen's kappa of pairs.
+    Formula: 2 (tp tn - fp fn) / ((tp + fn)(fn + tn) + (tp + fp)(fp + tn)). This is the Rand index
+    minus its mean over all tables with the same margins, scaled so that full agreement is 1. It is
+    0 on average for random clusters, and symmetric. The same as Cohen's kappa of pairs.
 
     Range -0.5 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    Counts are 128 bit integers: products of pair counts leave 64 bits from some 50,000 rows on.
+    Counts are 128 bit integers, because products of pair counts exceed 64 bits from about 50,000
+    rows on.
 
     References
     ----------
@@ -165,7 +166,7 @@ def adjusted_rand() -> pl.Expr:
 
 @_paired(bounds=(0.0, 1.0))
 def fowlkes_mallows() -> pl.Expr:
-    """Geometric mean of precision and recall of pairs.
+    """Geometric mean of precision and recall over pairs of rows.
 
     Formula: tp / sqrt((tp + fp)(tp + fn)). Symmetric.
 
@@ -174,12 +175,13 @@ def fowlkes_mallows() -> pl.Expr:
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Notes
     -----
-    Where every row is alone in both partitions they coincide and have 1; scikit-learn says 0.
+    If every row is alone in both partitions, they coincide and the value is 1; scikit-learn returns
+    0.
 
     References
     ----------
@@ -200,19 +202,19 @@ def fowlkes_mallows() -> pl.Expr:
 
 @_paired(bounds=(0.0, 1.0), ideal=None)
 def hubert() -> pl.Expr:
-    """Share of pairs that are in one cluster and of one label.
+    """Share of pairs that share both cluster and label.
 
     Formula: tp / (tp + fp + fn + tn): Hubert's statistic, the mean over pairs of the product of the
-    two 0/1 matrices "same cluster" and "same label". Symmetric; the highest value depends on the
-    sizes: see `normalized_hubert`. Undefined with fewer than two rows.
+    two 0/1 matrices "same cluster" and "same label". Symmetric. The largest possible value depends
+    on the sizes: see `normalized_hubert`. Undefined with fewer than two rows.
 
     Range 0 to 1; no ideal; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -231,18 +233,18 @@ def hubert() -> pl.Expr:
 
 @_paired(bounds=(-1.0, 1.0))
 def normalized_hubert() -> pl.Expr:
-    """Correlation over pairs of being in one cluster with being of one label.
+    """Correlation, over pairs of rows, of sharing a cluster with sharing a label.
 
     Formula: (tp tn - fp fn) / sqrt((tp + fn)(tp + fp)(fp + tn)(fn + tn)), the phi coefficient of
-    pairs. Symmetric. Undefined where one side does not vary: all rows together, or each alone.
+    pairs. Symmetric. Undefined if one side does not vary: one cluster, or a cluster per row.
 
     Range -1 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     noise
-        A cluster whose rows are each made a cluster of their own, such as -1; unless given, it is a
-        cluster like any other.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     References
     ----------
@@ -260,35 +262,16 @@ def normalized_hubert() -> pl.Expr:
     return quotient(_covariance(), scale[0] * scale[1] * scale[2] * scale[3]).clip(-1, 1)
 
 
-@overload
+@lazy_or_eager
 def pair_counts(
     frame: pl.LazyFrame,
-    *,
-    cluster: IntoColumn,
-    label: IntoColumn,
-    weight: IntoColumn | None = ...,
-    by: IntoSlices | None = ...,
-    noise: Any = ...,
-) -> pl.LazyFrame: ...
-@overload
-def pair_counts(
-    frame: pl.DataFrame | ArrowStream,
-    *,
-    cluster: IntoColumn,
-    label: IntoColumn,
-    weight: IntoColumn | None = ...,
-    by: IntoSlices | None = ...,
-    noise: Any = ...,
-) -> pl.DataFrame: ...
-def pair_counts(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     *,
     cluster: IntoColumn,
     label: IntoColumn,
     weight: IntoColumn | None = None,
     by: IntoSlices | None = None,
     noise: Any = None,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> pl.LazyFrame:
     """Count pairs of rows by whether they share a cluster and a label.
 
     Parameters
@@ -296,26 +279,27 @@ def pair_counts(
     frame
         Eager or lazy rows.
     cluster, label
-        The two partitions; rows that lack one are left out.
+        The two partitions; rows that lack one do not count.
     weight
         Frequencies: whole numbers.
     by
         Slices: column names or expressions.
     noise
-        A cluster whose rows are each a cluster of their own.
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
 
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        The slices and, as exact 128 bit integers, ``tp`` (pairs that share both), ``fp`` (the
-        cluster only), ``fn`` (the label only) and ``tn`` (neither): a row per slice.
+        One row per slice: the slices and, as exact 128 bit integers, ``tp`` (pairs that share
+        both), ``fp`` (the cluster only), ``fn`` (the label only) and ``tn`` (neither).
 
     Notes
     -----
     scikit-learn's ``pair_confusion_matrix`` holds twice these numbers. Precision of pairs is
-    tp / (tp + fp), recall tp / (tp + fn). A stored table is read with its count as weight:
-    ``pair_counts(table, cluster="cluster", label="label", weight="n")``. Arrow and pandas have no
-    such integers; cast to Float64 before you leave Polars for them.
+    tp / (tp + fp), recall tp / (tp + fn). To read a stored table, pass its count as weight:
+    ``pair_counts(table, cluster="cluster", label="label", weight="n")``. Arrow and pandas do not
+    have 128 bit integers: cast to Float64 before you convert.
 
     Examples
     --------
@@ -333,12 +317,11 @@ def pair_counts(
     └──────┴──────┴──────┴──────┘
     """
     roles = {"cluster": cluster, "label": label, "weight": weight}
-    table = contingency.with_defaults(contingency(as_lazy(frame), by=by, **roles))
+    table = contingency.with_defaults(contingency(frame, by=by, **roles))
     check_noise(adjusted_rand.bind(noise=noise), table.collect_schema())
-    inner = hidden_slices([column.meta.output_name() for column in columns_of(by)])
-    check_distinct([*inner, *PAIRS])
-    keys = list(inner.values())
-    counts = pairs(table.rename(inner), keys, noise=noise).select(*keys, *PAIRS)
+    slices = hidden_slices([column.meta.output_name() for column in columns_of(by)])
+    check_distinct([*slices, *PAIRS])
+    keys = list(slices.values())
+    counts = pairs(table.rename(slices), keys, noise=noise).select(*keys, *PAIRS)
     counts = counts.sort(keys) if keys else counts
-    counts = counts.rename({name: shown for shown, name in inner.items()})
-    return counts if is_lazy(frame) else collect(counts, frame)
+    return counts.rename({name: shown for shown, name in slices.items()})

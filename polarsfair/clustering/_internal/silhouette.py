@@ -9,6 +9,7 @@ import polars as pl
 
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import lazy_or_eager
+from polarsfair._engine.metric import define
 from polarsfair._engine.slices import hidden, joined, map_slices, over
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
@@ -37,11 +38,10 @@ from polarsfair.clustering._internal.points import (
     features_of,
     few_enough,
     frequency_moments,
-    internal,
     moments,
     points_of,
 )
-from polarsfair.clustering._types import ClusteringFrame
+from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,11 +178,17 @@ def mean_silhouette() -> pl.Expr:
 
 
 _mean_of_rows = functools.partial(
-    internal, silhouettes, ideal=1.0, bounds=(-1.0, 1.0), better="higher"
+    define,
+    silhouettes,
+    "quality",
+    ("cluster", "features"),
+    ideal=1.0,
+    bounds=(-1.0, 1.0),
+    better="higher",
 )
 
 
-@_mean_of_rows()
+@_mean_of_rows(of=ClusteringMetric)
 def silhouette() -> pl.Expr:
     """Mean silhouette: how much closer rows are to their own cluster than to the next one.
 

@@ -1,92 +1,77 @@
-"""Hopkins' statistic: whether rows are nearer to each other than uniform points are to them."""
+"""Hopkins' statistic: whether rows are closer to each other than uniform points are to them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
-from polarsfair.clustering._internal.points import FEATURE, content_hash, features_of
-from polarsfair.clustering._tendency.uniformity import HIGH, LOW, box_of, points_in
+from polarsfair._engine.frames import as_lazy, lazy_or_eager
+from polarsfair._engine.rows import ONE
+from polarsfair._engine.slices import hidden, joined, map_slices
+from polarsfair.clustering._internal.points import content_hash, features_of
+from polarsfair.clustering._tendency.uniformity import box_of, high, low, points_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoFeatures, IntoFrame
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame
     from polarsfair.clustering._internal.all_pairs import Floats
 
 __all__ = ["hopkins"]
 
-HASH, TIMES, DRAWN, PROBE = "|hash", "|times", "|drawn", "|probe"
+_HASH, _TIMES, _DRAWN, _PROBE = map(hidden, ("hash", "times", "drawn", "probe"))
+_OWN, _UNIFORM, _DISTANCE, _RANK = map(hidden, ("own", "uniform", "distance", "rank"))
 
 
-@overload
+@lazy_or_eager(flat=True)
 def hopkins(
     frame: pl.LazyFrame,
-    *,
-    features: IntoFeatures,
-    reference: IntoFrame | None = ...,
-    probes: int | IntoColumn = ...,
-    seed: int = ...,
-    exponent: float | None = ...,
-) -> pl.LazyFrame: ...
-@overload
-def hopkins(
-    frame: pl.DataFrame | ArrowStream,
-    *,
-    features: IntoFeatures,
-    reference: pl.DataFrame | ArrowStream | None = ...,
-    probes: int | IntoColumn = ...,
-    seed: int = ...,
-    exponent: float | None = ...,
-) -> pl.DataFrame: ...
-def hopkins(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     *,
     features: IntoFeatures,
     reference: IntoFrame | None = None,
     probes: int | IntoColumn = 100,
     seed: int = 0,
     exponent: float | None = None,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Set the distances between rows against those from uniform points to rows.
+) -> pl.LazyFrame:
+    """Compute Hopkins' statistic: whether rows are closer to each other than uniform points are.
 
-    With w the distance of a probed row to the nearest other row and u that of a uniform point to
-    the nearest row, it is the sum of u^d over the sum of u^d and w^d, with d the number of
-    features. About 1/2 for uniform rows, near 1 for clustered ones, below 1/2 for evenly spaced
-    ones.
+    Let w be the distance of a probed row to the nearest other row, u that of a uniform point to the
+    nearest row, and d the number of features. The value is the sum of u^d over the sum of u^d and
+    w^d. It is about 1/2 for uniform rows, close to 1 for clustered rows, and below 1/2 for evenly
+    spaced rows.
 
     Parameters
     ----------
     frame
-        Eager or lazy rows; those that lack a feature are left out.
+        Eager or lazy rows; rows that lack a feature do not count.
     features
         The features' columns.
     reference
-        The uniform points, with the features' columns; without it, as many as there are probes are
-        drawn in the box of the data.
+        The uniform points, with the features' columns. By default, as many points as there are
+        probes are drawn in the box of the data.
     probes
-        How many rows are probed, at most a tenth of all; chosen by what is in them, whatever their
-        order. Or a Boolean column that says which.
+        How many rows are probed, at most a tenth of all. They are chosen by their content, so the
+        order of rows does not matter. Or a Boolean column that marks the probes.
     seed
-        What probes and uniform points are drawn from.
+        The seed of the probes and the uniform points.
     exponent
-        Another power than the number of features, to compare with software that has 1.
+        The power d. Default: the number of features. Some software uses 1.
 
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        One row: ``hopkins``, and ``p_value``, the chance that uniform rows have as high a value,
-        from the beta distribution. Null with fewer than two rows and where all distances are 0.
+        One row: ``hopkins``, and ``p_value``, the probability that uniform rows have at least this
+        value, from the beta distribution. Both are null with fewer than two rows and if all
+        distances are 0.
 
     Notes
     -----
-    Some software gives one minus this value, or the power 1, whose distribution under uniformity is
-    another one. A duplicate of a probed row is a neighbour at distance 0; rows that are alike are
-    probed together and weighed by their number, so that a few places with very many rows make the
-    value depend much on the seed.
+    Some software returns one minus this value, or uses the power 1, which has another distribution
+    for uniform rows. A duplicate of a probed row is a neighbour at distance 0. Equal rows are
+    probed together and weighed by their number, so with very many equal rows the value depends
+    strongly on the seed.
 
     References
     ----------
@@ -110,26 +95,23 @@ def hopkins(
     │ 0.28    ┆ 0.808704 │
     └─────────┴──────────┘
     """
-    rows, columns = _numbered(frame, features, probes, seed)
-    box = box_of(rows.select(columns), columns).cache()
+    rows, columns = _hashed(frame, features, probes, seed)
+    box = box_of(rows, columns).cache()
     chosen = _chosen(rows, box, columns, probes).cache()
     if reference is None:
         uniform = _uniform(chosen, box, columns, seed)
     else:
-        uniform = points_in(reference, features)[0]
-    near = _nearest(rows, _together(chosen, uniform, columns), columns)
+        uniform, _ = points_in(as_lazy(reference), features)
+    near = _nearest(rows, _numbered(chosen, uniform, columns), columns)
     power = float(len(columns)) if exponent is None else float(exponent)
-    result = _statistic(near, box, power)
-    return result if is_lazy(frame, reference) else collect(result, frame, flat=True)
+    return _statistic(near, box, power)
 
 
-def _numbered(
-    frame: IntoFrame, features: IntoFeatures, probes: int | IntoColumn, seed: int
-) -> tuple[pl.LazyFrame, list[str]]:
-    """Give the known rows with a hash of their content, and whether the caller probes them."""
-    rows = as_lazy(frame)
-    given, names = features_of(rows, features)
-    columns = [FEATURE + name for name in names]
+def _hashed(
+    frame: pl.LazyFrame, features: IntoFeatures, probes: int | IntoColumn, seed: int
+) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """Return the known rows with a hash of their content, and whether the caller probes them."""
+    given, names = features_of(frame, features)
     if isinstance(probes, int):
         if probes < 1:
             msg = f"`probes` is at least 1, got {probes}"
@@ -137,118 +119,105 @@ def _numbered(
         drawn = pl.lit(value=False)
     else:
         drawn = as_column(probes, "probes")
-        check_columns(rows, {"probes": [drawn]})
+        check_columns(frame, {"probes": [drawn]})
         drawn = drawn.cast(pl.Boolean).fill_null(value=False)
-    known = rows.select(drawn.alias(DRAWN), **given).drop_nulls(columns)
-    return known.with_columns(content_hash(columns, seed).alias(HASH)), columns
+    known = frame.select(drawn.alias(_DRAWN), **given).drop_nulls(list(given))
+    hashed = known.with_columns(content_hash(list(given), seed).alias(_HASH))
+    return hashed, dict(zip(given, names, strict=True))
 
 
 def _chosen(
-    rows: pl.LazyFrame, box: pl.LazyFrame, columns: Sequence[str], probes: int | IntoColumn
+    rows: pl.LazyFrame, box: pl.LazyFrame, columns: Collection[str], probes: int | IntoColumn
 ) -> pl.LazyFrame:
-    """Give the probed contents: how many rows have them, and how many of those are probed."""
-    one = pl.lit(1, dtype=pl.Int64)
-    counted = rows.with_columns(one.alias(TIMES), pl.col(DRAWN).cast(pl.Int64))
+    """Return the probed contents: how many rows have each, and how many of those are probed."""
+    counted = rows.with_columns(ONE.alias(_TIMES), pl.col(_DRAWN).cast(pl.Int64))
+    if isinstance(probes, int):
+        # The smallest hash of every bucket, with more buckets than probes.
+        bucket = (pl.col(_HASH) % (8 * probes)).alias(hidden("bucket"))
+        wanted = rows.group_by(bucket).agg(pl.col(_HASH).min())
+    else:
+        wanted = rows.filter(_DRAWN).select(_HASH).unique()
+    kept = counted.join(wanted, on=_HASH, how="semi")
+    equal = kept.group_by(_HASH, *columns).agg(pl.col(_TIMES, _DRAWN).sum())
     if not isinstance(probes, int):
-        wanted = rows.filter(DRAWN).select(HASH).unique()
-        kept = counted.join(wanted, on=HASH, how="semi")
-        alike = kept.group_by(HASH, *columns).agg(pl.col(TIMES, DRAWN).sum())
-        return alike.filter(pl.col(DRAWN) > 0).with_columns(pl.col(DRAWN).cast(pl.Float64))
-    # The smallest hash of every bucket, more buckets than probes: then the smallest of those.
-    least = rows.group_by(pl.col(HASH) % (8 * probes)).agg(pl.col(HASH).min().alias("|least"))
-    kept = counted.join(least, left_on=HASH, right_on="|least", how="semi")
-    alike = kept.group_by(HASH, *columns).agg(pl.col(TIMES, DRAWN).sum())
+        return equal.filter(pl.col(_DRAWN) > 0).with_columns(pl.col(_DRAWN).cast(pl.Float64))
     most = pl.min_horizontal(pl.lit(probes), pl.max_horizontal(pl.lit(1), pl.col("n") // 10))
-    ranked = alike.join(box.select("n"), how="cross").with_columns(
-        pl.col(HASH).rank().alias("|rank")
-    )
-    # Rows that are alike are chosen together, and count as often as they occur.
-    often = pl.col(TIMES) / pl.col(TIMES).mean()
-    return (
-        ranked.filter(pl.col("|rank") <= most).with_columns(often.alias(DRAWN)).drop("|rank", "n")
-    )
+    ranked = joined(equal, box.select("n"), ()).with_columns(pl.col(_HASH).rank().alias(_RANK))
+    # Equal rows are chosen together, and count as often as they occur.
+    often = (pl.col(_TIMES) / pl.col(_TIMES).mean()).alias(_DRAWN)
+    return ranked.filter(pl.col(_RANK) <= most).with_columns(often).drop(_RANK, "n")
 
 
 def _uniform(
-    chosen: pl.LazyFrame, box: pl.LazyFrame, columns: Sequence[str], seed: int
+    chosen: pl.LazyFrame, box: pl.LazyFrame, columns: Collection[str], seed: int
 ) -> pl.LazyFrame:
     """Draw as many uniform points in the box as there are probes."""
-    many = chosen.select(many=pl.col(DRAWN).sum()).join(box, how="cross")
-    schema = pl.Schema(dict.fromkeys(columns, pl.Float64()))
+    size = hidden("size")
+    many = joined(chosen.select(pl.col(_DRAWN).sum().alias(size)), box, ())
+    schema = dict.fromkeys(columns, pl.Float64)
 
     def drawn(frame: pl.DataFrame) -> pl.DataFrame:
         import numpy as np
 
-        size = round(frame["many"][0])
         stream = np.random.default_rng(seed)
-        bounds = [(frame[LOW + n][0] or 0.0, frame[HIGH + n][0] or 0.0) for n in columns]
-        return pl.DataFrame(
-            {n: stream.uniform(*ends, size) for n, ends in zip(columns, bounds, strict=True)},
-            schema=schema,
-        )
+        points = {}
+        for name in columns:
+            bounds = frame[low(name)][0] or 0.0, frame[high(name)][0] or 0.0
+            points[name] = stream.uniform(*bounds, round(frame[size][0]))
+        return pl.DataFrame(points, schema=schema)
 
-    return many.map_batches(
-        drawn,
-        schema=schema,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-    )
+    return map_slices(many, (), drawn, schema)
 
 
-def _together(chosen: pl.LazyFrame, uniform: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Number probes and uniform points; the latter are no rows, and have no hash."""
-    own = chosen.select(*columns, HASH, TIMES, DRAWN)
+def _numbered(
+    chosen: pl.LazyFrame, uniform: pl.LazyFrame, columns: Collection[str]
+) -> pl.LazyFrame:
+    """Number probes and uniform points; the latter are not rows, and their hash is null."""
+    own = chosen.select(*columns, _HASH, _TIMES, _DRAWN)
     others = uniform.select(
         *columns,
-        pl.lit(None, pl.UInt64).alias(HASH),
-        pl.lit(1, dtype=pl.Int64).alias(TIMES),
-        pl.lit(1.0).alias(DRAWN),
+        pl.lit(None, pl.UInt64).alias(_HASH),
+        ONE.alias(_TIMES),
+        pl.lit(1.0).alias(_DRAWN),
     )
-    return pl.concat([own, others]).with_row_index(PROBE)
+    return pl.concat([own, others]).with_row_index(_PROBE)
 
 
-def _nearest(rows: pl.LazyFrame, points: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Give every point's distance to the nearest row other than itself, and how often it counts."""
-    named = {f"p{name}": pl.col(name) for name in columns}
-    sides = points.select(PROBE, TIMES, DRAWN, pl.col(HASH).alias("|own"), **named)
-    gaps = [pl.col(name) - pl.col(f"p{name}") for name in columns]
+def _nearest(rows: pl.LazyFrame, points: pl.LazyFrame, columns: Collection[str]) -> pl.LazyFrame:
+    """Find every point's distance to the nearest row other than itself, and how often it counts."""
+    probe = {name: hidden("probe", name) for name in columns}
+    named = [pl.col(name).alias(to) for name, to in probe.items()]
+    sides = points.select(_PROBE, _TIMES, _DRAWN, pl.col(_HASH).alias(_OWN), *named)
+    gaps = [pl.col(name) - pl.col(to) for name, to in probe.items()]
     square = pl.sum_horizontal(gap * gap for gap in gaps)
-    itself = (pl.col(HASH) == pl.col("|own")).fill_null(value=False)
-    alone = itself & (pl.col(TIMES) == 1)
-    pairs = rows.select(*columns, HASH).join(sides, how="cross")
-    return (
-        pairs.select(
-            PROBE,
-            DRAWN,
-            pl.col("|own").is_null().alias("|uniform"),
-            pl.when(~alone).then(square).alias("|square"),
-        )
-        .group_by(PROBE, DRAWN, "|uniform")
-        .agg(pl.col("|square").min().sqrt().alias("|near"))
-    )
+    itself = (pl.col(_HASH) == pl.col(_OWN)).fill_null(value=False)
+    alone = itself & (pl.col(_TIMES) == 1)
+    uniform = pl.col(_OWN).is_null().alias(_UNIFORM)
+    others = pl.when(~alone).then(square).alias(_DISTANCE)
+    pairs = joined(rows.select(*columns, _HASH), sides, ()).select(_PROBE, _DRAWN, uniform, others)
+    return pairs.group_by(_PROBE, _DRAWN, _UNIFORM).agg(pl.col(_DISTANCE).min().sqrt())
 
 
 def _statistic(near: pl.LazyFrame, box: pl.LazyFrame, power: float) -> pl.LazyFrame:
-    """Compare the sums of powers; distances are scaled by the largest, so that none overflows."""
-    distance, uniform = pl.col("|near"), pl.col("|uniform")
-    scaled = pl.col(DRAWN) * (distance / distance.max()).fill_nan(0.0) ** power
+    """Compare the sums of powers; distances are divided by the largest, so that none overflows."""
+    distance, uniform = pl.col(_DISTANCE), pl.col(_UNIFORM)
+    scaled = pl.col(_DRAWN) * (distance / distance.max()).fill_nan(0.0) ** power
     u, w = scaled.filter(uniform).sum(), scaled.filter(~uniform).sum()
-    summed = near.select(
-        u=u, w=w, m=pl.col(DRAWN).filter(uniform).sum(), k=pl.col(DRAWN).filter(~uniform).sum()
+    sums = near.select(
+        u=u, w=w, m=pl.col(_DRAWN).filter(uniform).sum(), k=pl.col(_DRAWN).filter(~uniform).sum()
     )
     value = (pl.col("u") / (pl.col("u") + pl.col("w"))).fill_nan(None)
-    found = pl.concat([summed, box.select("n")], how="horizontal").with_columns(
+    found = joined(sums, box.select("n"), ()).with_columns(
         hopkins=pl.when(pl.col("n") > 1).then(value)
     )
-    chance = pl.struct("hopkins", "m", "k").map_batches(
+    tail = pl.struct("hopkins", "m", "k").map_batches(
         _upper_tail, return_dtype=pl.Float64, is_elementwise=True
     )
-    return found.select("hopkins", p_value=chance)
+    return found.select("hopkins", p_value=tail)
 
 
 def _upper_tail(values: pl.Series) -> pl.Series:
-    """Give the chance of a higher value under uniformity: the statistic is then beta."""
+    """Return the probability of a higher value for uniform rows: the statistic is then beta."""
     from scipy.special import betainc
 
     parts = values.struct.unnest()

@@ -1,60 +1,62 @@
-"""Is there anything to cluster? Rows set against rows that are uniform in the same box."""
+"""Clustering tendency: comparisons of rows with rows that are uniform in the same box."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
-from polarsfair._engine.legacy import fault
+from polarsfair._engine.faults import Fault, checked, guarded
+from polarsfair._engine.frames import as_lazy, lazy_or_eager
+from polarsfair._engine.rows import ONE
+from polarsfair._engine.slices import hidden, joined, map_slices, summed
 from polarsfair.clustering._internal.all_pairs import LIMIT, blocks
-from polarsfair.clustering._internal.points import FEATURE, check_seed, features_of
+from polarsfair.clustering._internal.points import check_seed, features_of, not_finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from polarsfair._typing import ArrowStream, IntoFeatures, IntoFrame
+    from polarsfair._typing import IntoFeatures, IntoFrame
     from polarsfair.clustering._internal.all_pairs import Floats
 
 __all__ = ["distance_distribution", "spatial_histogram"]
 
-LOW, HIGH = "low|", "high|"
-ONE, NONE = (pl.lit(number, dtype=pl.Int64) for number in (1, 0))
+_OWN = hidden("own")
+_NO_ROWS = pl.lit(0, dtype=pl.Int64)
 
 
-def points_in(frame: IntoFrame, features: IntoFeatures) -> tuple[pl.LazyFrame, list[str]]:
-    """Give the features of the rows that have all of them, and the columns' names."""
-    rows = as_lazy(frame)
-    given, names = features_of(rows, features)
-    columns = [FEATURE + name for name in names]
-    return rows.select(**given).drop_nulls(columns), columns
+def low(column: str) -> str:
+    """Name the lower bound of a feature."""
+    return hidden("low", column)
 
 
-def box_of(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Give one line with the number of rows and the bounds of every feature."""
-    lows = {LOW + name: pl.col(name).min() for name in columns}
-    highs = {HIGH + name: pl.col(name).max() for name in columns}
-    sums = {"|sum" + name: pl.col(name).sum() for name in columns}
-    counted = rows.with_columns(ONE.alias("n")).select(n=pl.col("n").sum(), **lows, **highs, **sums)
-    stop = pl.coalesce(_not_finite(name) for name in columns)
-    # Tied to every column, so that no projection can prune the fault.
-    tied = [pl.coalesce(stop, pl.col(name)).alias(name) for name in ("n", *lows, *highs)]
-    return counted.select(tied)
+def high(column: str) -> str:
+    """Name the upper bound of a feature."""
+    return hidden("high", column)
 
 
-def _not_finite(name: str) -> pl.Expr:
-    plain = name.removeprefix(FEATURE)
-    return fault(
-        ~pl.col("|sum" + name).is_finite().fill_null(value=True),
-        f"the feature {plain!r} holds NaN or an infinite value: make it null to leave the row out,"
-        f' such as `pl.col("{plain}").fill_nan(None)`',
-    )
+def points_in(frame: pl.LazyFrame, features: IntoFeatures) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """Return the rows that have all features, and the names of the features by column."""
+    given, names = features_of(frame, features)
+    return frame.select(**given).drop_nulls(list(given)), dict(zip(given, names, strict=True))
+
+
+def box_of(rows: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Return one line with the number of rows and the bounds of every feature."""
+    totals = {column: hidden("sum", column) for column in columns}
+    bounds = {low(name): pl.col(name).min() for name in columns}
+    bounds |= {high(name): pl.col(name).max() for name in columns}
+    sums = {total: pl.col(column).sum() for column, total in totals.items()}
+    counted = rows.with_columns(n=ONE).select(n=pl.col("n").sum(), **bounds, **sums)
+    infinite = {name: ~pl.col(totals[column]).is_finite() for column, name in columns.items()}
+    faults = [not_finite(name, bad.fill_null(value=False)) for name, bad in infinite.items()]
+    # Tied to every column, so that no projection can prune the faults.
+    return counted.select(checked(name, *faults).alias(name) for name in ("n", *bounds))
 
 
 def divergence(counts: Floats, others: Floats, total: float, alpha: float, cells: float) -> float:
-    """Give the divergence, in nats, of shares from others that are smoothed by pseudo-counts."""
+    """Compute the divergence, in nats, of shares from others smoothed by pseudo-counts."""
     import numpy as np
 
     share = counts / counts.sum()
@@ -64,51 +66,22 @@ def divergence(counts: Floats, others: Floats, total: float, alpha: float, cells
         return float((share[there] * np.log(share[there] / other[there])).sum())
 
 
-def _called(
+def one_line(
     table: pl.LazyFrame, function: Callable[[pl.DataFrame], dict[str, Any]], names: Sequence[str]
 ) -> pl.LazyFrame:
-    """Give one line with what `function` makes of a table."""
+    """Return one line with the numbers that `function` computes from a table."""
 
-    def made(frame: pl.DataFrame) -> pl.DataFrame:
+    def line_of(frame: pl.DataFrame) -> pl.DataFrame:
         found = function(frame)
-        return pl.DataFrame(
-            {name: pl.Series([found.get(name)], dtype=pl.Float64) for name in names}
-        )
+        values = {name: pl.Series([found.get(name)], dtype=pl.Float64) for name in names}
+        return pl.DataFrame(values)
 
-    schema = pl.Schema(dict.fromkeys(names, pl.Float64()))
-    return table.map_batches(
-        made,
-        schema=schema,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-    )
+    return map_slices(table, (), line_of, dict.fromkeys(names, pl.Float64))
 
 
-@overload
+@lazy_or_eager
 def spatial_histogram(
     frame: pl.LazyFrame,
-    *,
-    features: IntoFeatures,
-    reference: IntoFrame | None = ...,
-    bins: int = ...,
-    alpha: float = ...,
-    draws: int = ...,
-    seed: int = ...,
-) -> pl.LazyFrame: ...
-@overload
-def spatial_histogram(
-    frame: pl.DataFrame | ArrowStream,
-    *,
-    features: IntoFeatures,
-    reference: pl.DataFrame | ArrowStream | None = ...,
-    bins: int = ...,
-    alpha: float = ...,
-    draws: int = ...,
-    seed: int = ...,
-) -> pl.DataFrame: ...
-def spatial_histogram(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     *,
     features: IntoFeatures,
     reference: IntoFrame | None = None,
@@ -116,34 +89,34 @@ def spatial_histogram(
     alpha: float = 0.5,
     draws: int = 100,
     seed: int = 0,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Set the cells that rows fall into against those of uniform rows.
+) -> pl.LazyFrame:
+    """Compare the histogram of the rows with that of uniform rows.
 
-    Every feature is cut into equal bins over its range; f are the shares of rows in the cells, g
-    those of uniform rows. The divergence, the sum of f log(f / g) in nats, is 0 for even rows and
-    grows as they gather in few cells.
+    Every feature is cut into equal bins over its range. Let f be the shares of rows in the cells
+    and g those of uniform rows. The divergence is the sum of f log(f / g) in nats. It is 0 for rows
+    that are spread evenly, and grows as they concentrate in few cells.
 
     Parameters
     ----------
     frame
-        Eager or lazy rows; those that lack a feature are left out.
+        Eager or lazy rows; rows that lack a feature do not count.
     features
-        The features' columns: best no more than three.
+        The features' columns, preferably at most three.
     reference
-        Uniform rows with the same columns; without it, their counts are drawn.
+        Uniform rows with the same columns. By default their counts are drawn.
     bins
-        Bins of every feature; one that does not vary has one.
+        Bins per feature; a feature that does not vary has one bin.
     alpha
-        Pseudo-counts added to every cell of the reference. With 0, a cell that it misses makes the
-        divergence infinite.
+        Pseudo-counts added to every cell of the reference. With 0, a cell that the reference does
+        not reach makes the divergence infinite.
     draws, seed
-        How many uniform samples are drawn without `reference`, and from what.
+        How many uniform samples are drawn without `reference`, and the seed of the draws.
 
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
         One row: ``divergence``, its mean over the draws; ``spread``, their standard deviation (null
-        with a reference); and ``limit``, what the divergence tends to as rows grow in number.
+        with a reference); and ``limit``, its limit as the number of rows grows.
 
     References
     ----------
@@ -171,38 +144,34 @@ def spatial_histogram(
     check_seed(seed)
     rows, columns = points_in(frame, features)
     box = box_of(rows, columns).cache()
-    counts = _cells(rows, box, columns, bins).with_columns(own=pl.col("n"), other=NONE)
+    counts = _cells(rows, box, list(columns), bins).with_columns(own="n", other=_NO_ROWS)
     if reference is not None:
-        others, _ = points_in(reference, features)
-        other = _cells(others, box, columns, bins).with_columns(own=NONE, other=pl.col("n"))
-        counts = (
-            pl.concat([counts, other]).group_by("cell", "cells").agg(pl.col("own", "other").sum())
-        )
+        others, _ = points_in(as_lazy(reference), features)
+        other = _cells(others, box, list(columns), bins).with_columns(own=_NO_ROWS, other="n")
+        counts = summed(pl.concat([counts, other]), ["cell", "cells"], ["own", "other"])
     compare = functools.partial(
         _histogram_divergence,
         alpha=alpha,
         draws=None if reference is not None else draws,
         seed=seed,
     )
-    result = _called(
-        counts.select("cell", "cells", "own", "other"), compare, ("divergence", "spread", "limit")
-    )
-    return result if is_lazy(frame, reference) else collect(result, frame)
+    table = counts.select("cell", "cells", "own", "other")
+    return one_line(table, compare, ("divergence", "spread", "limit"))
 
 
 def _cells(
     rows: pl.LazyFrame, box: pl.LazyFrame, columns: Sequence[str], bins: int
 ) -> pl.LazyFrame:
-    """Count the rows of every cell; beside it, how many cells there are."""
+    """Count the rows of every cell, and add the number of cells."""
     cell, cells = pl.lit(""), pl.lit(1.0)
     for name in columns:
-        low, wide = pl.col(LOW + name), pl.col(HIGH + name) - pl.col(LOW + name)
-        place = ((pl.col(name) - low) / wide * bins).floor().clip(0, bins - 1)
-        place = pl.when(wide > 0).then(place).otherwise(0.0).cast(pl.Int64)
-        cell = cell + place.cast(pl.String) + " "
-        cells = cells * pl.when(wide > 0).then(float(bins)).otherwise(1.0)
-    placed = rows.join(box.drop("n"), how="cross").select(cell=cell, cells=cells, n=ONE)
-    return placed.group_by("cell", "cells").agg(pl.col("n").sum())
+        start, width = pl.col(low(name)), pl.col(high(name)) - pl.col(low(name))
+        number = ((pl.col(name) - start) / width * bins).floor().clip(0, bins - 1)
+        number = pl.when(width > 0).then(number).otherwise(0.0).cast(pl.Int64)
+        cell = cell + number.cast(pl.String) + " "
+        cells = cells * pl.when(width > 0).then(float(bins)).otherwise(1.0)
+    numbered = joined(rows, box.drop("n"), ()).select(cell=cell, cells=cells, n=ONE)
+    return summed(numbered, ["cell", "cells"], ["n"])
 
 
 def _histogram_divergence(
@@ -222,73 +191,56 @@ def _histogram_divergence(
         total = float(other.sum())
         value = divergence(own, other, total, alpha, cells) if total > 0 else None
         return {**found, "divergence": value}
-    # Uniform rows in equal cells are a multinomial draw: no row needs to be made.
+    # Uniform rows in equal cells are a multinomial draw: no rows need to be generated.
     rest = max(0.0, 1 - len(own) / cells)
-    chances = np.append(np.full(len(own), 1 / cells), rest)
-    drawn = np.random.default_rng(seed).multinomial(int(size), chances / chances.sum(), draws)
+    probabilities = np.append(np.full(len(own), 1 / cells), rest)
+    drawn = np.random.default_rng(seed).multinomial(
+        int(size), probabilities / probabilities.sum(), draws
+    )
     values = [divergence(own, one[:-1].astype(float), size, alpha, cells) for one in drawn]
     return {**found, "divergence": float(np.mean(values)), "spread": float(np.std(values))}
 
 
-@overload
+@lazy_or_eager
 def distance_distribution(
     frame: pl.LazyFrame,
-    *,
-    features: IntoFeatures,
-    reference: IntoFrame | None = ...,
-    bins: int = ...,
-    alpha: float = ...,
-    seed: int = ...,
-) -> pl.LazyFrame: ...
-@overload
-def distance_distribution(
-    frame: pl.DataFrame | ArrowStream,
-    *,
-    features: IntoFeatures,
-    reference: pl.DataFrame | ArrowStream | None = ...,
-    bins: int = ...,
-    alpha: float = ...,
-    seed: int = ...,
-) -> pl.DataFrame: ...
-def distance_distribution(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
     *,
     features: IntoFeatures,
     reference: IntoFrame | None = None,
     bins: int = 20,
     alpha: float = 0.5,
     seed: int = 0,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Set the distances of all pairs of rows against those of uniform rows.
+) -> pl.LazyFrame:
+    """Compare the distances of all pairs of rows with those of uniform rows.
 
-    Both are counted in equal bins from 0 to the largest of either; the result is the divergence,
-    the sum of f log(f / g) in nats, with f the shares of the rows' distances and g of the uniform
-    rows'.
+    Both are counted in equal bins from 0 to the largest distance of either. The result is the
+    divergence, the sum of f log(f / g) in nats, with f the shares of the distances of the rows and
+    g those of the uniform rows.
 
     Parameters
     ----------
     frame
-        Eager or lazy rows; those that lack a feature are left out.
+        Eager or lazy rows; rows that lack a feature do not count.
     features
         The features' columns.
     reference
-        Uniform rows with the same columns; without it, as many rows are drawn in the box of the
-        data.
+        Uniform rows with the same columns. By default, as many rows as the data has are drawn in
+        its box.
     bins
         Bins of the distances.
     alpha
         Pseudo-counts added to every bin of the reference.
     seed
-        What the uniform rows are drawn from.
+        The seed of the uniform rows.
 
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        One row with ``divergence``; null with fewer than two rows or where all are equal.
+        One row with ``divergence``, which is null with fewer than two rows or if all are equal.
 
     Notes
     -----
-    Looks at all pairs, of at most 50,000 rows: sample more before, ``df.sample(50_000)``.
+    It uses all pairs of at most 50,000 rows: sample larger data first, ``df.sample(50_000)``.
 
     References
     ----------
@@ -315,39 +267,37 @@ def distance_distribution(
         msg = f"`bins` is at least 1 and `alpha` at least 0; got {bins}, {alpha}"
         raise ValueError(msg)
     check_seed(seed)
-    rows, columns = points_in(frame, features)
-    both = _few(rows, columns).with_columns(pl.lit(value=True).alias("|own"))
+    both = [_few_rows(frame, features, own=True)]
     if reference is not None:
-        others = _few(points_in(reference, features)[0], columns)
-        both = pl.concat([both, others.with_columns(pl.lit(value=False).alias("|own"))])
+        both.append(_few_rows(as_lazy(reference), features, own=False))
     compare = functools.partial(
         _distance_divergence, bins=bins, alpha=alpha, seed=seed, drawn=reference is None
     )
-    result = _called(both, compare, ("divergence",))
-    return result if is_lazy(frame, reference) else collect(result, frame)
+    return one_line(pl.concat(both), compare, ("divergence",))
 
 
-def _few(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Give the rows, or stop before they are gathered where there are too many."""
+def _few_rows(frame: pl.LazyFrame, features: IntoFeatures, *, own: bool) -> pl.LazyFrame:
+    """Return the features of the rows, or raise before they are gathered if there are too many."""
+    rows, columns = points_in(frame, features)
     message = (
-        f"`distance_distribution` looks at all pairs of rows, and there are more than {LIMIT:,}:"
-        " sample them, `df.sample(50_000)`, or use `spatial_histogram` or `hopkins`, which take"
-        " any number"
+        f"`distance_distribution` computes the distances of all pairs of rows, and there are more"
+        f" than {LIMIT:,}: sample them, `df.sample(50_000)`, or use `spatial_histogram` or"
+        " `hopkins`, which take any number of rows"
     )
-    size = box_of(rows, columns).select(
-        pl.coalesce(fault(pl.col("n") > LIMIT, message), pl.col("n")).alias("|few")
-    )
-    return rows.join(size, how="cross").filter(pl.col("|few") >= 0).select(columns)
+    many = Fault(pl.col("n") > LIMIT, message)
+    few = guarded(rows, (), {"n": pl.col("n").sum()}, [many], of=box_of(rows, columns))
+    return few.with_columns(pl.lit(own).alias(_OWN))
 
 
 def _distance_divergence(
     frame: pl.DataFrame, *, bins: int, alpha: float, seed: int, drawn: bool
 ) -> dict[str, Any]:
+    """Compare the distances of the rows with those of others, or of uniform rows drawn here."""
     import numpy as np
 
-    columns = [name for name in frame.columns if name != "|own"]
-    own = frame.filter("|own").select(columns).sort(columns).to_numpy()
-    other = frame.filter(~pl.col("|own")).select(columns).to_numpy()
+    columns = [name for name in frame.columns if name != _OWN]
+    own = frame.filter(_OWN).select(columns).sort(columns).to_numpy()
+    other = frame.filter(~pl.col(_OWN)).select(columns).to_numpy()
     if len(own) < 2:
         return {}
     if drawn:
@@ -370,6 +320,6 @@ def _distances_in_bins(values: Floats, far: float, bins: int) -> Floats:
     counts = np.zeros(bins)
     for rows, columns, apart in blocks(values, "euclidean"):
         kept = apart[np.triu_indices(len(apart), 1)] if rows == columns else apart.ravel()
-        places = np.minimum((kept / far * bins).astype(np.int64), bins - 1)
-        counts += np.bincount(places, minlength=bins)
+        numbers = np.minimum((kept / far * bins).astype(np.int64), bins - 1)
+        counts += np.bincount(numbers, minlength=bins)
     return counts
