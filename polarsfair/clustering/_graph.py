@@ -132,9 +132,9 @@ _VOLUME, _INSIDE, _TOTAL = pl.col("volume"), pl.col("inside"), pl.col("total")
 def edge_modularity() -> pl.Expr:
     """Modularity: the share of edges inside clusters, minus the share expected from degrees.
 
-    Formula: sum over clusters of W(C, C) / W - (vol(C) / W)^2, with W twice the weight of all
-    edges, vol(C) the weight of edge ends in C, and W(C, C) twice the weight of edges inside C.
-    Weights are similarities. It is 0 with one cluster. Undefined without edges.
+    Formula: sum over clusters of W(C, C) / W - (vol(C) / W)^2. W is twice the weight of all edges,
+    vol(C) the weight of edge ends in C, and W(C, C) twice the weight of edges inside C. Weights are
+    similarities. It is 0 with one cluster. Undefined without edges.
 
     Range -0.5 to 1; no ideal; higher is better.
 

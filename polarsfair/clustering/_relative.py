@@ -127,9 +127,9 @@ def choose_k(
 
     Notes
     -----
-    Three rules can choose a clustering: the highest silhouette; the highest `calinski_harabasz`;
-    or the smallest ``delta``, CH(k + 1) - 2 CH(k) + CH(k - 1) over the next larger and smaller
-    numbers of clusters, at which the curve bends down most. They need not agree.
+    Three rules can choose a clustering: the highest silhouette, the highest `calinski_harabasz`, or
+    the smallest ``delta``. They need not agree. ``delta`` is CH(k + 1) - 2 CH(k) + CH(k - 1), over
+    the next larger and smaller numbers of clusters. It is smallest where the curve bends down most.
 
     References
     ----------

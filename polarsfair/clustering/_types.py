@@ -9,7 +9,7 @@ from polarsfair._engine.metric import Metric
 if TYPE_CHECKING:
     import polars as pl
 
-    from polarsfair._typing import ArrowStream, ClusteringRoles, IntoSlices
+    from polarsfair._typing import ClusteringRoles, EagerFrame, IntoSlices
 
 
 class ClusteringMetric(Metric):
@@ -27,7 +27,7 @@ class ClusteringMetric(Metric):
     @overload
     def __call__(
         self,
-        frame: pl.DataFrame | ArrowStream,
+        frame: EagerFrame,
         /,
         *,
         by: IntoSlices,
@@ -36,7 +36,7 @@ class ClusteringMetric(Metric):
     @overload
     def __call__(
         self,
-        frame: pl.DataFrame | ArrowStream,
+        frame: EagerFrame,
         /,
         *,
         by: None = ...,
@@ -62,7 +62,7 @@ class ClusteringFrame(Metric):
     @overload
     def __call__(
         self,
-        frame: pl.DataFrame | ArrowStream,
+        frame: EagerFrame,
         /,
         *,
         by: IntoSlices | None = ...,

@@ -118,8 +118,8 @@ def _mean_excess(drawn: Floats, marked: Floats, size: float) -> Floats:
     """Compute E[phi(X/m - 1)] of hypergeometric counts X with mean m, one per pair of margins.
 
     The sum is over all counts within nine standard deviations plus forty. A wide distribution is
-    smooth, and a sum over every h-th count is then correct to the last digit, for h up to two
-    thirds of the standard deviation.
+    smooth. A sum over every h-th count is then correct to the last digit, for h up to two thirds of
+    the standard deviation.
     """
     import numpy as np
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -79,7 +79,7 @@ def whole(number: pl.Expr) -> pl.Expr:
 
 
 def known_cells(
-    table: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], noise: Any
+    table: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], noise: object
 ) -> pl.LazyFrame:
     """Merge cells; those that are unknown or of weight 0 become one line of weight 0 per slice.
 
@@ -105,7 +105,7 @@ def known_cells(
     return merged.with_columns(times=times, w=pl.when("alone").then(one).otherwise(SHARED))
 
 
-def cells(table: pl.LazyFrame, keys: Sequence[str], noise: Any) -> pl.LazyFrame:
+def cells(table: pl.LazyFrame, keys: Sequence[str], noise: object) -> pl.LazyFrame:
     """Return every known cell with the sizes of its cluster, of its label, and of the slice."""
     rows = TIMES * SHARED
     of_cluster = pl.when("alone").then(SHARED).otherwise(SHARED.sum().over(*keys, "cluster"))
@@ -116,7 +116,7 @@ def cells(table: pl.LazyFrame, keys: Sequence[str], noise: Any) -> pl.LazyFrame:
     )
 
 
-def overlap(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+def overlap(table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None) -> pl.LazyFrame:
     """View one line per slice: the entropies and the mutual information of clusters and labels."""
     return aggregated(with_terms(cells(table, keys, noise)), keys, information_sums())
 
@@ -149,7 +149,7 @@ def information_sums() -> dict[str, pl.Expr]:
     }
 
 
-def pairs(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+def pairs(table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None) -> pl.LazyFrame:
     """View one line per slice: how many pairs of rows share cluster and label, exactly."""
     lines = cells(table, keys, noise)
     columns = ("times", "w", "of_cluster", "of_label")

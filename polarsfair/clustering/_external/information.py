@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
@@ -80,7 +80,9 @@ def in_base(nats: pl.Expr, base: float) -> pl.Expr:
     return nats / math.log(base)
 
 
-def cluster_sizes(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+def cluster_sizes(
+    table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None
+) -> pl.LazyFrame:
     """View one line per cluster, whether its rows have a label or not."""
     lines = known_cells(table, keys, ("cluster",), noise)
     return lines.with_columns(total=over((TIMES * SHARED).sum(), keys))
@@ -94,7 +96,9 @@ def size_entropy() -> pl.Expr:
     return pl.when(TIMES.sum() > 0).then(terms.sum().abs())
 
 
-def _with_expected(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+def _with_expected(
+    table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None
+) -> pl.LazyFrame:
     """View `overlap` with the expected mutual information."""
     margins = ["times", "w", "of_cluster", "of_label"]
     lines = cells(table, keys, noise)

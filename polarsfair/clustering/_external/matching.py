@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -30,7 +30,7 @@ __all__ = ["f_measure", "f_measure_by_cluster", "maximum_matching", "purity", "p
 _SIZE, _LARGEST, _F = pl.col("size"), pl.col("largest"), pl.col("f")
 
 
-def _clusters(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+def _clusters(table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None) -> pl.LazyFrame:
     """View one line per cluster: its size, its largest cell and its F."""
     # A row of noise is a cluster of its own, and those with the same label are equal.
     apart = pl.when("alone").then("label").alias("apart")
@@ -48,12 +48,14 @@ def _clusters(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) ->
     )
 
 
-def _each_cluster(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+def _each_cluster(
+    table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None
+) -> pl.LazyFrame:
     """View one line per known cluster, for the frames by cluster."""
     return _clusters(table, keys, noise=noise).filter(TIMES > 0)
 
 
-def _numbered(table: pl.LazyFrame, keys: Sequence[str], *, noise: Any = None) -> pl.LazyFrame:
+def _numbered(table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None) -> pl.LazyFrame:
     """View the cells with numbers for clusters and labels."""
     line = pl.int_range(pl.len()).alias("line")
     lines = cells(table, keys, noise).with_columns(line)
@@ -155,9 +157,9 @@ def purity_by_cluster() -> pl.Expr:
 def f_measure() -> pl.Expr:
     """Mean over clusters of the F-measure of each with its most common label.
 
-    Formula: with j the most common label of cluster i, F_i = 2 n_ij / (n_i + m_j), the harmonic
-    mean of precision n_ij / n_i and recall n_ij / m_j. The value is the plain mean of F_i over
-    clusters. It is 1 only if clusters and labels coincide.
+    Formula: mean over clusters of F_i = 2 n_ij / (n_i + m_j), with j the most common label of
+    cluster i. F_i is the harmonic mean of precision n_ij / n_i and recall n_ij / m_j. The value is
+    1 only if clusters and labels coincide.
 
     Range 0 to 1; ideal 1; higher is better.
 

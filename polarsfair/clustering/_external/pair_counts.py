@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -270,7 +270,7 @@ def pair_counts(
     label: IntoColumn,
     weight: IntoColumn | None = None,
     by: IntoSlices | None = None,
-    noise: Any = None,
+    noise: object = None,
 ) -> pl.LazyFrame:
     """Count pairs of rows by whether they share a cluster and a label.
 

@@ -55,8 +55,7 @@ def order_sums(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
     high = _BINS - 1 - _last_bin(counts[::-1], wanted)
     found, times = _gather(values, weights, metric, scale, (low, high))
     bins = (found * scale).astype(np.int64)
-    rest_low = wanted - counts[:low].sum()
-    rest_high = wanted - counts[high + 1 :].sum()
+    rest_low, rest_high = wanted - counts[:low].sum(), wanted - counts[high + 1 :].sum()
     at_low, at_high = bins == low, bins == high
     return {
         "inside": inside,
@@ -154,8 +153,8 @@ def _count_order(
 ) -> pl.LazyFrame:
     """Sum the distances within clusters, and as many of the smallest and of the largest.
 
-    The table has one row per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters,
-    ``inside``, the sum of their distances, and ``lowest`` and ``highest``, the sums of as many of
+    The table has one row per slice: ``n`` rows, ``clusters``, ``pairs`` of rows within clusters and
+    ``inside``, the sum of their distances. ``lowest`` and ``highest`` are the sums of as many of
     the smallest and largest distances of all pairs of rows. At most 50,000 rows per slice, in flat
     memory. ``metric`` is ``"euclidean"``, ``"manhattan"``, ``"sqeuclidean"`` or ``"cosine"``.
     Tables do not merge.
@@ -197,8 +196,8 @@ order = Tally(
 def c_index() -> pl.Expr:
     """Position of the within-cluster distance sum between its smallest and largest values.
 
-    Formula: (W - L) / (H - L), with W the sum of distances of the pairs of rows of one cluster, L
-    and H the sums of as many of the smallest and of the largest distances of all pairs. Undefined
+    Formula: (W - L) / (H - L). W is the sum of distances of the pairs of rows of one cluster. L and
+    H are the sums of as many of the smallest and of the largest distances of all pairs. Undefined
     with one cluster, if every row is a cluster, and if all distances are equal.
 
     Range 0 to 1; ideal 0; lower is better.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -157,10 +157,10 @@ _of_means = functools.partial(internal, check=check_means)
 def calinski_harabasz() -> pl.Expr:
     """Spread between clusters over spread within them, each per degree of freedom.
 
-    Formula: (B / (k - 1)) / (S / (n - k)), with B the sum over clusters of their size times the
-    squared distance of their mean from the mean of all rows, S the sum of squared distances of rows
-    from their cluster's mean. Also known as the variance ratio. Undefined with one cluster, with a
-    cluster per row, and if all rows are equal.
+    Formula: (B / (k - 1)) / (S / (n - k)). B is the sum over clusters of their size times the
+    squared distance of their mean from the mean of all rows. S is the sum of squared distances of
+    rows from their cluster's mean. Also known as the variance ratio. Undefined with one cluster,
+    with a cluster per row, and if all rows are equal.
 
     Range 0 to inf; no ideal; higher is better.
 
@@ -199,7 +199,7 @@ def _davies_bouldin_by_mean(*, dispersion: str = "mean") -> pl.Expr:
     return _mean_of_worst()
 
 
-def _asks_for_mean(options: Mapping[str, Any]) -> bool:
+def _by_mean_distance(options: Mapping[str, object]) -> bool:
     return options.get("dispersion") == "mean"
 
 
@@ -226,7 +226,7 @@ def _check_dispersion(metric: Metric, schema: pl.Schema) -> None:
     check=_check_dispersion,
     variants=(
         Variant(
-            _asks_for_mean,
+            _by_mean_distance,
             replace(_davies_bouldin_by_mean, name="davies_bouldin"),
             {"dispersion": "mean"},
         ),
@@ -235,8 +235,8 @@ def _check_dispersion(metric: Metric, schema: pl.Schema) -> None:
 def davies_bouldin(*, dispersion: str = "rms") -> pl.Expr:
     """Mean over clusters of the largest overlap with another cluster.
 
-    Formula: mean over i of the maximum over j of (s_i + s_j) / |m_i - m_j|, with m the clusters'
-    means and s the root of the mean squared distance of their rows from it. Undefined with one
+    Formula: mean over i of the maximum over j of (s_i + s_j) / |m_i - m_j|. m is the mean of a
+    cluster, and s the root of the mean squared distance of its rows from m. Undefined with one
     cluster, and if two clusters are the same point.
 
     Range 0 to inf; ideal 0; lower is better.

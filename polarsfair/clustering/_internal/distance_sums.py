@@ -163,11 +163,11 @@ def _count_volumes(
 ) -> pl.LazyFrame:
     """Count the distances within every cluster and of its rows to all rows.
 
-    The table of `moments` with ``within``, the sum of distances over all ordered pairs of rows of
-    the cluster, and ``volume``, the sum over all pairs of a row of the cluster and any row. Over
-    the pairs of ``volume`` it also sums the squared distance (``squares``), the distance of the
-    two clusters' means (``gaps``), its square (``gap_squares``) and its product with the distance
-    (``cross``). Tables do not merge.
+    The table of `moments` with ``within`` and ``volume``. ``within`` is the sum of distances over
+    all ordered pairs of rows of the cluster. ``volume`` is the sum over all pairs of a row of the
+    cluster and any row. Over the pairs of ``volume``, ``squares`` sums the squared distance and
+    ``gaps`` the distance of the two clusters' means. ``gap_squares`` sums its square, and ``cross``
+    its product with the distance of the rows. Tables do not merge.
 
     ``metric`` is ``"euclidean"`` or ``"manhattan"``, which use all pairs of rows, at most 50,000
     rows per slice; or ``"sqeuclidean"``, ``"cosine"`` or ``"hamming"`` (the number of features that

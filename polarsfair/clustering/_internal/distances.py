@@ -58,9 +58,9 @@ def _count_scatter(
 ) -> pl.LazyFrame:
     """Sum the fourth powers of all distances, from the scatter of the features.
 
-    The table of `moments` with ``squares``: the sum of the fourth power of the Euclidean distance
-    over all ordered pairs of rows of the slice, divided among the clusters in proportion to their
-    size. The rows are read twice, so tables do not merge.
+    The table of `moments` with ``squares``, the sum of the fourth power of the Euclidean distance
+    over all ordered pairs of rows of the slice. It is divided among the clusters in proportion to
+    their size. The rows are read twice, so tables do not merge.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _squared_pairs(
     return lines.drop(*sums, strict=False).join(found, on=_LINE, how="left")
 
 
-def _asks_for_squares(options: Mapping[str, Any]) -> bool:
+def _by_squares(options: Mapping[str, object]) -> bool:
     return options.get("metric") == "sqeuclidean"
 
 
@@ -180,10 +180,10 @@ def _check_any(metric: Metric, schema: pl.Schema) -> None:
 def _check_squared(metric: Metric, schema: pl.Schema) -> None:
     """Raise if another distance is requested of a table that has only the squared one."""
     del schema
-    asked = metric.options.get("metric", "sqeuclidean")
-    if asked != "sqeuclidean":
+    given = metric.options.get("metric", "sqeuclidean")
+    if given != "sqeuclidean":
         msg = (
-            f"`{metric.name}` with `metric={asked!r}` cannot be read from a stored table, because"
+            f"`{metric.name}` with `metric={given!r}` cannot be read from a stored table, because"
             " it needs a second pass over the rows: call `evaluate` on the rows, or use"
             ' `metric="sqeuclidean"`'
         )
@@ -205,7 +205,7 @@ def _any_distance(
 
     def metric_of(formula: Callable[..., pl.Expr]) -> ClusteringMetric:
         variant = internal(tally, view=view, check=_check_squared, **facts)(formula)
-        squared = Variant(_asks_for_squares, variant, _SQUARED)
+        squared = Variant(_by_squares, variant, _SQUARED)
         return internal(volumes, view=_volumes, check=check, variants=(squared,), **facts)(formula)
 
     return metric_of
@@ -217,8 +217,8 @@ def _any_distance(
 def beta_cv() -> pl.Expr:
     """Mean distance within clusters over mean distance between them.
 
-    Formula: (W_in / N_in) / (W_out / N_out), with W the sum of distances and N the number of pairs
-    of rows of one cluster (in) or of two (out). Undefined with one cluster, and if every row is a
+    Formula: (W_in / N_in) / (W_out / N_out). W is the sum of distances and N the number of pairs of
+    rows of one cluster (in) or of two (out). Undefined with one cluster, and if every row is a
     cluster.
 
     Range 0 to inf; ideal 0; lower is better.
@@ -254,11 +254,11 @@ def beta_cv() -> pl.Expr:
 def normalized_cut() -> pl.Expr:
     """Sum over clusters of the share of each cluster's distances that goes to other clusters.
 
-    Formula: sum over clusters of W(C, rest) / W(C, all), with W the sum of distances over pairs of
-    a row of C and one of the rest, or of all. At most the number of clusters. For distances, higher
-    is better; for similarities, as in `edge_normalized_cut`, lower is. It grows with the number of
-    clusters: compare only clusterings with equally many clusters. Undefined if the rows of a
-    cluster are at distance 0 from all rows.
+    Formula: sum over clusters of W(C, rest) / W(C, all). W is the sum of distances over pairs of a
+    row of C and a row of other clusters (rest) or any row (all). At most the number of clusters.
+    For distances, higher is better; for similarities, as in `edge_normalized_cut`, lower is. It
+    grows with the number of clusters: compare only clusterings with equally many clusters.
+    Undefined if the rows of a cluster are at distance 0 from all rows.
 
     Range 0 to inf; no ideal; higher is better.
 
@@ -289,9 +289,10 @@ def normalized_cut() -> pl.Expr:
 def modularity() -> pl.Expr:
     """Share of the total distance within clusters, minus the share expected from their volumes.
 
-    Formula: sum over clusters of W(C, C) / W - (W(C, all) / W)^2, with W the sum of distances over
-    ordered pairs of rows, and W alone over all. For distances, lower is better; for similarities,
-    as in `edge_modularity`, higher is. Undefined if all rows are equal.
+    Formula: sum over clusters of W(C, C) / W - (W(C, all) / W)^2. W(A, B) is the sum of distances
+    over ordered pairs of a row of A and a row of B, and W that over all pairs. For distances, lower
+    is better; for similarities, as in `edge_modularity`, higher is. Undefined if all rows are
+    equal.
 
     Range -0.5 to 1; no ideal; lower is better.
 

@@ -192,8 +192,8 @@ _mean_of_rows = functools.partial(
 def silhouette() -> pl.Expr:
     """Mean silhouette: how much closer rows are to their own cluster than to the next one.
 
-    Formula: mean of (b - a) / max(a, b), with a the mean distance of a row to the other rows of its
-    cluster and b the smallest mean distance to another cluster. It is 0 for a row alone in its
+    Formula: mean of (b - a) / max(a, b). a is the mean distance of a row to the other rows of its
+    cluster, and b the smallest mean distance to another cluster. It is 0 for a row alone in its
     cluster, and if a = b = 0. Undefined with one cluster.
 
     Range -1 to 1; ideal 1; higher is better.

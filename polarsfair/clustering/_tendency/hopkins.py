@@ -37,10 +37,9 @@ def hopkins(
 ) -> pl.LazyFrame:
     """Compute Hopkins' statistic: whether rows are closer to each other than uniform points are.
 
-    Let w be the distance of a probed row to the nearest other row, u that of a uniform point to the
-    nearest row, and d the number of features. The value is the sum of u^d over the sum of u^d and
-    w^d. It is about 1/2 for uniform rows, close to 1 for clustered rows, and below 1/2 for evenly
-    spaced rows.
+    Let w be the distance of a probed row to the nearest other row, and u that of a uniform point to
+    the nearest row. With d features, the value is the sum of u^d over the sum of u^d and w^d. It is
+    about 1/2 for uniform rows, close to 1 for clustered rows, and below 1/2 for evenly spaced rows.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -67,7 +67,9 @@ def divergence(counts: Floats, others: Floats, total: float, alpha: float, cells
 
 
 def one_line(
-    table: pl.LazyFrame, function: Callable[[pl.DataFrame], dict[str, Any]], names: Sequence[str]
+    table: pl.LazyFrame,
+    function: Callable[[pl.DataFrame], dict[str, float | None]],
+    names: Sequence[str],
 ) -> pl.LazyFrame:
     """Return one line with the numbers that `function` computes from a table."""
 
@@ -176,7 +178,7 @@ def _cells(
 
 def _histogram_divergence(
     frame: pl.DataFrame, *, alpha: float, draws: int | None, seed: int
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """Compare the counts of cells with others, or with draws of uniform rows."""
     import numpy as np
 
@@ -186,7 +188,7 @@ def _histogram_divergence(
         return {}
     cells, size = float(frame["cells"][0]), float(own.sum())
     share = own[own > 0] / size
-    found: dict[str, Any] = {"limit": float(np.log(cells) + (share * np.log(share)).sum())}
+    found: dict[str, float | None] = {"limit": float(np.log(cells) + (share * np.log(share)).sum())}
     if draws is None:
         total = float(other.sum())
         value = divergence(own, other, total, alpha, cells) if total > 0 else None
@@ -213,9 +215,9 @@ def distance_distribution(
 ) -> pl.LazyFrame:
     """Compare the distances of all pairs of rows with those of uniform rows.
 
-    Both are counted in equal bins from 0 to the largest distance of either. The result is the
-    divergence, the sum of f log(f / g) in nats, with f the shares of the distances of the rows and
-    g those of the uniform rows.
+    Both are counted in equal bins from 0 to the largest distance of either. Let f be the
+    shares of the distances of the rows, and g those of the uniform rows. The divergence is the sum
+    of f log(f / g) in nats.
 
     Parameters
     ----------
@@ -291,7 +293,7 @@ def _few_rows(frame: pl.LazyFrame, features: IntoFeatures, *, own: bool) -> pl.L
 
 def _distance_divergence(
     frame: pl.DataFrame, *, bins: int, alpha: float, seed: int, drawn: bool
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """Compare the distances of the rows with those of others, or of uniform rows drawn here."""
     import numpy as np
 
