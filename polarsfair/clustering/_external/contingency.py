@@ -100,7 +100,7 @@ def known_cells(
     alone = equals(pl.col("cluster"), schema["cluster"], noise).fill_null(value=False)
     merged = merged.with_columns(alone=alone)
     times = pl.when("alone").then(SHARED).otherwise(one)
-    # A fault inside a branch would also see the lines of the other branch, as nulls.
+    # A fault inside a branch would also apply to the lines of the other branch, which are null.
     times = times if exact.is_integer() else whole(times).cast(exact)
     return merged.with_columns(times=times, w=pl.when("alone").then(one).otherwise(SHARED))
 

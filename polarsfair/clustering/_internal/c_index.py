@@ -194,7 +194,7 @@ order = Tally(
 
 @internal(order, bounds=(0.0, 1.0), better="lower", ideal=0.0)
 def c_index() -> pl.Expr:
-    """Position of the within-cluster distance sum between its smallest and largest values.
+    """Position of the within-cluster distance sum between its smallest and largest possible values.
 
     Formula: (W - L) / (H - L). W is the sum of distances of the pairs of rows of one cluster. L and
     H are the sums of as many of the smallest and of the largest distances of all pairs. Undefined

@@ -32,7 +32,7 @@ _TIMES = hidden("times")
 
 
 def category_lines(points: Points) -> pl.LazyFrame:
-    """Count rows per slice, group and cluster, where features are categories."""
+    """Count rows per slice, group and cluster, if features are categories."""
     schema = points.rows.frame.collect_schema()
     real = [name for name in points.features if schema[FEATURE + name].is_float()]
     bad = {_bad(name): (~pl.col(FEATURE + name).is_finite()).cast(pl.Int64) for name in real}

@@ -330,7 +330,7 @@ def silhouette_samples(
     # Selectors choose among the caller's columns, not among ours.
     given, names = features_of(frame, features, numeric=metric != "hamming")
     columns = [column.alias(n) for column, n in zip(given.values(), names, strict=True)]
-    # Both branches must see the same rows under the same numbers.
+    # Both branches must read the same rows under the same numbers.
     numbered = frame.with_row_index(ROW).cache()
     points = points_of(
         numbered,
