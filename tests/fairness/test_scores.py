@@ -373,7 +373,7 @@ def test_bad_calls() -> None:
         fairness.roc(ROWS)
     with pytest.raises(ValueError, match="is not among the groups"):
         fairness.abroca(ROWS, **ROLES, group="g", ref="z")
-    with pytest.raises(ValueError, match="slice may not be called"):
+    with pytest.raises(ValueError, match="slice cannot be named"):
         fairness.roc(ROWS, **ROLES, by=pl.col("d").alias("fpr"))
 
 
@@ -414,13 +414,13 @@ def test_a_slice_may_be_called_like_a_column_made_on_the_way(name: str) -> None:
 def test_a_slice_may_not_be_called_like_a_role_or_a_sum(taken: str) -> None:
     by = pl.col("d").alias(taken)
     for name in ("metrics", "roc", "calibration", "thresholds"):
-        with pytest.raises(ValueError, match="slice may not be called"):
+        with pytest.raises(ValueError, match="slice cannot be named"):
             SLICED[name](by=by)
 
 
 @pytest.mark.parametrize("taken", ["pred_mean", "pred_m2", "abs_error", "label", "predicted"])
 def test_a_slice_may_not_be_called_like_a_moment(taken: str) -> None:
-    with pytest.raises(ValueError, match="slice may not be called"):
+    with pytest.raises(ValueError, match="slice cannot be named"):
         SLICED["outcomes"](by=pl.col("d").alias(taken))
 
 

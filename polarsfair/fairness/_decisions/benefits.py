@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.compare import known_as
 from polarsfair._engine.faults import binary_message
-from polarsfair._engine.legacy import (
-    BAD,
-    binary_key,
-    fault,
-    gather_group,
-    group_parts,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-    weight_fault,
-)
+from polarsfair._engine.compare import known_as
+from polarsfair._engine.faults import Fault, checked, counted
 from polarsfair._engine.metric import Variant, define
-from polarsfair._engine.rows import WEIGHTED_SUMS
-from polarsfair._engine.slices import summed
+from polarsfair._engine.rows import WEIGHTED_SUMS, Rows, binary, number
+from polarsfair._engine.slices import hidden, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._decisions.rates import check_boolean, decisions
@@ -45,8 +34,7 @@ __all__ = [
     "theil_within",
 ]
 
-_BENEFIT = pl.col("|benefit")
-# The bar keeps names of rows apart from slices, which may be called anything else.
+_BENEFIT, _BAD_SCORE, _BAD_LABEL = hidden("benefit"), hidden("bad score"), hidden("bad label")
 
 
 def _order(alpha: object) -> float:
@@ -88,7 +76,7 @@ def _index(size: pl.Expr, total: pl.Expr, power: pl.Expr, alpha: float) -> pl.Ex
 
 
 def _count_benefits(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     group: IntoGroup | None = None,
@@ -123,73 +111,41 @@ def _count_benefits(
     if score is None or label is None:
         msg = '`fairness.benefits` needs both: `score="<column>", label="<column>"`'
         raise TypeError(msg)
-    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
-    columns = resolve_columns(rows, by, {**parts, "score": score, "label": label, "weight": weight})
-    keys = {n: row_key(c) for n, c in columns.items() if n not in ("score", "label", "weight")}
-    sums = ["n", *(("w", "w2") if weight is not None else ()), "b"]
-    powers = [f"|power_{i}" for i in range(len(alphas))]
-    bad = ["|bad_score", "|bad_label", *((BAD,) if weight is not None else ())]
-    lines = _benefit_columns(rows.select(**keys, **_row_columns(columns)), alphas)
-    table = summed(lines, list(keys), [*sums, *powers, *bad])
-    table = stopping(table, _faults(columns), [*sums, *powers])
-    names = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
-    return (
-        gather_group(table, list(parts))
-        .select(
-            *names,
-            *sums,
-            alpha=pl.lit(alphas, dtype=pl.List(pl.Float64)),
-            power=pl.concat_list(powers),
-        )
-        .explode("alpha", "power")
-        .select(*names, "alpha", *sums, "power")
-    )
+    rows = Rows.of(frame, by, group=group, weight=weight, score=number(score), label=binary(label))
+    powers = {hidden("power", i): each for i, each in enumerate(alphas)}
+    lines, sums = _benefit_columns(rows, powers), [*rows.sums, "b"]
+    table = summed(lines, rows.keys, [*sums, *powers, _BAD_SCORE, _BAD_LABEL, *rows.bad])
+    table = table.with_columns(
+        alpha=pl.lit(alphas, dtype=pl.List(pl.Float64)), power=pl.concat_list(*powers)
+    ).explode("alpha", "power")
+    return rows.table(table, ["alpha"], [*sums, "power"], _faults(rows))
 
 
-def _row_columns(columns: Mapping[str, Column]) -> dict[str, pl.Expr]:
-    score = columns["score"]
-    if not (score.dtype.is_numeric() or score.dtype in (pl.Boolean, pl.Null)):
-        cast = f"`score={score.text}.cast(pl.Float64)`"
-        msg = f"`score` is {score.dtype}, not a number: cast it, {cast}"
-        raise TypeError(msg)
-    return {
-        "score": score.expression.cast(pl.Float64).fill_nan(None),
-        "label": binary_key(columns["label"]).cast(pl.Int64),
-        **(weight_columns(columns["weight"]) if "weight" in columns else {}),
-    }
-
-
-def _benefit_columns(rows: pl.LazyFrame, alphas: Sequence[float]) -> pl.LazyFrame:
-    """Add the benefit of each row and what is summed of it; 0 where score or label is unknown."""
-    score, label = pl.col("score"), pl.col("label")
-    weighed = "w" in rows.collect_schema().names()
+def _benefit_columns(rows: Rows, powers: Mapping[str, float]) -> pl.LazyFrame:
+    """Add each row's benefit and the values to sum; 0 if score or label is unknown."""
+    score, label, benefit = pl.col("score"), pl.col("label").cast(pl.Int64), pl.col(_BENEFIT)
     known = score.is_not_null() & label.is_not_null()
-    rows = rows.with_columns(
-        pl.when(known).then(1 + score - label).otherwise(1.0).alias("|benefit"),
-        (~score.is_between(0, 1)).cast(pl.Int64).alias("|bad_score"),
-        (~label.is_in([0, 1])).cast(pl.Int64).alias("|bad_label"),
-        n=known.cast(pl.Int64),
-        **(
-            {name: pl.when(known).then(name).otherwise(0) for name in ("w", "w2")}
-            if weighed
-            else {}
-        ),
+    lines = rows.frame.with_columns(
+        pl.when(known).then(1 + score - label).otherwise(1.0).alias(_BENEFIT),
+        (~score.is_between(0, 1)).cast(pl.Int64).alias(_BAD_SCORE),
+        (~label.is_in([0, 1])).cast(pl.Int64).alias(_BAD_LABEL),
+        *(pl.when(known).then(name).otherwise(0).alias(name) for name in rows.sums),
     )
-    weight = pl.col("w" if weighed else "n")
-    return rows.with_columns(
-        b=weight * _BENEFIT,
-        **{f"|power_{i}": _weighed(weight, _power(_BENEFIT, a)) for i, a in enumerate(alphas)},
+    weight = pl.col("w" if rows.weighted else "n")
+    return lines.with_columns(
+        b=weight * benefit,
+        **{name: _weighed(weight, _power(benefit, alpha)) for name, alpha in powers.items()},
     )
 
 
-def _faults(columns: Mapping[str, Column]) -> list[pl.Expr]:
+def _faults(rows: Rows) -> list[Fault]:
+    score = rows.columns["score"].expression.meta.output_name()
     outside = (
-        "`score` holds a value outside 0 to 1: give a probability, or a decision as `pred`,"
-        f' such as `pred=pl.col("{columns["score"].expression.meta.output_name()}") > 0.5`'
+        "`score` holds a value outside 0 to 1: pass a probability, or a decision as `pred`,"
+        f' such as `pred=pl.col("{score}") > 0.5`'
     )
-    faults = [fault(pl.col("|bad_score") > 0, outside)]
-    faults += [fault(pl.col("|bad_label") > 0, binary_message(columns["label"]))]
-    return faults + ([weight_fault(columns["weight"])] if "weight" in columns else [])
+    label = binary_message(rows.columns["label"])
+    return [counted(_BAD_SCORE, outside), counted(_BAD_LABEL, label), *rows.faults()]
 
 
 benefits = Tally(
@@ -205,24 +161,23 @@ def _of_decisions(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.
     del keys
     benefit = (1 + pl.col("pred").cast(pl.Int64) - pl.col("label").cast(pl.Int64)).cast(pl.Float64)
     weight = pl.when(benefit.is_not_null()).then(pl.col("w")).otherwise(0)
-    known = benefit.fill_null(1.0).alias("|benefit")
-    return table.with_columns(known, size=weight).with_columns(
-        total=pl.col("size") * _BENEFIT, power=_weighed(pl.col("size"), _power(_BENEFIT, alpha))
-    )
+    known, size = pl.col(_BENEFIT), pl.col("size")
+    lines = table.with_columns(benefit.fill_null(1.0).alias(_BENEFIT), size=weight)
+    return lines.with_columns(total=size * known, power=_weighed(size, _power(known, alpha)))
 
 
 def _of_scores(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0) -> pl.LazyFrame:
     """View the benefits that soft predictions give, of the order asked for."""
     del keys
-    asked = pl.col("alpha") == _order(alpha)
+    requested = pl.col("alpha") == _order(alpha)
     message = (
-        f"the table of `fairness.benefits` holds no alpha {alpha}:"
+        f"the table of `fairness.benefits` does not hold alpha {alpha}:"
         f" count it with `alpha=[{alpha}, ...]`"
     )
-    stop = fault(~asked.any() & (pl.len() > 0), message)
+    absent = Fault(~requested.any() & (pl.len() > 0), message)
     return table.with_columns(
-        power=pl.coalesce(stop, "power"), size=pl.col("w"), total=pl.col("b")
-    ).filter(asked)
+        power=checked("power", absent), size=pl.col("w"), total=pl.col("b")
+    ).filter(requested)
 
 
 def _per_group(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:

@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.legacy import (
-    BAD,
-    gather_group,
-    group_parts,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-    weight_fault,
-)
-from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
-from polarsfair._engine.slices import joined, running
+from polarsfair._engine.rows import WEIGHTED_SUMS, Rows, number
+from polarsfair._engine.slices import aggregated, hidden, joined, over, running
 from polarsfair._engine.tally import Tally
 from polarsfair.fairness._scores.bins import (
     BIN,
@@ -26,20 +16,18 @@ from polarsfair.fairness._scores.bins import (
     bin_faults,
     bin_number,
     edges_of,
-    number_of,
     without_overlap,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from polarsfair._engine.columns import Column
+    from polarsfair._engine.faults import Fault
     from polarsfair._engine.metric import Metric
     from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = ["outcome_bins", "outcomes"]
 
-_NO_BINS = object()
 _PRED, _LABEL, _W, _LOW = pl.col("pred"), pl.col("label"), pl.col("w"), pl.col("low")
 
 
@@ -47,7 +35,7 @@ _PRED, _LABEL, _W, _LOW = pl.col("pred"), pl.col("label"), pl.col("w"), pl.col("
 
 
 def _count_outcomes(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     group: IntoGroup | None = None,
@@ -83,12 +71,11 @@ def _count_outcomes(
     │ M     ┆ true      ┆ 1   ┆ 5.0       ┆ 0.0     │
     └───────┴───────────┴─────┴───────────┴─────────┘
     """
-    roles = {"pred": pred, "label": label, "weight": weight}
-    return _count_moments(rows, by, group, roles, _NO_BINS)
+    return _count_moments(frame, by, group, pred, label, weight)
 
 
 def _count_outcome_bins(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     group: IntoGroup | None = None,
@@ -127,136 +114,119 @@ def _count_outcome_bins(
     └─────┴──────┴─────┴───────────┘
     """
     edges_of(bins)
-    return _count_moments(rows, by, group, {"pred": pred, "label": label, "weight": weight}, bins)
+    return _count_moments(frame, by, group, pred, label, weight, bins, binned=True)
 
 
 def _count_moments(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     group: IntoGroup | None,
-    roles: Mapping[str, IntoColumn | None],
-    bins: Any,
+    pred: IntoColumn | None,
+    label: IntoColumn | None,
+    weight: IntoColumn | None,
+    bins: Bins = None,
+    *,
+    binned: bool = False,
 ) -> pl.LazyFrame:
-    if roles["pred"] is None:
+    if pred is None:
         msg = 'outcomes need the role `pred`, a column of numbers: add `pred="<column>"`'
         raise TypeError(msg)
-    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
-    columns = resolve_columns(rows, by, {**parts, **roles})
-    keys = {name: row_key(column) for name, column in columns.items() if name not in roles}
-    slices = [column.meta.output_name() for column in by]
-    weighed = weight_columns(columns["weight"]) if "weight" in columns else {}
-    numbers = {role: number_of(columns[role]) for role in ("pred", "label") if role in columns}
-    named = rows.select(**keys, **numbers, n=ONE, **weighed)
+    roles = {"pred": number(pred), "label": number(label)}
+    rows = Rows.of(frame, by, group=group, weight=weight, more=None, **roles)
     known = {"predicted": _PRED.is_not_null()}
-    if "label" in columns:
+    if label is not None:
         known["labelled"] = _LABEL.is_not_null()
-    binned = {} if bins is _NO_BINS else {BIN: bin_number(_PRED, bins, columns["pred"].dtype)}
-    cells = {**known, **binned}
-    lines = named.with_columns(**cells)
-    sums = ["n", *(("w", "w2") if weighed else ())]
-    if weighed:
-        # A selection of its own: were it one with the lines, all rows would wait for the means.
-        plain = rows.select(**{name: keys[name] for name in slices}, **numbers)
-        table = _weighted_moments(lines, [*keys, *cells], sums, _centres(plain, slices), slices)
+    bin_of = {BIN: bin_number(_PRED, bins, rows.columns["pred"].dtype)} if binned else {}
+    lines, keys = rows.frame.with_columns(**known, **bin_of), [*rows.keys, *known, *bin_of]
+    if weight is not None:
+        # Rows of their own: if they were those of the lines, all rows would wait for the means.
+        plain = Rows.of(frame, by, group=None, weight=None, more=None, **roles)
+        table = _weighted_moments(rows, lines, keys, _centres(plain))
     else:
-        table = _moments(lines, [*keys, *cells], sums)
-    return _finished(table, columns, [*slices, *["group"] * bool(parts), *known], list(parts), bins)
+        table = _moments(lines, keys)
+    if not binned:
+        return _moment_table(rows, table, [*known], [])
+    table = table.with_columns(**bin_edges(bins))
+    return _moment_table(rows, table, [*known, "low", "high"], bin_faults(bins, "pred"))
+
+
+def _moment_table(
+    rows: Rows, table: pl.LazyFrame, cells: Sequence[str], faults: Sequence[Fault]
+) -> pl.LazyFrame:
+    """Return the table that the caller sees, in which moments of no rows are 0."""
+    moments = ["pred_mean", "pred_m2", *(_LABEL_SUMS if "label" in rows.columns else ())]
+    # Moments of infinite numbers stay NaN, which formulas turn into undefined.
+    some = pl.when(pl.col("w" if rows.weighted else "n") > 0)
+    table = table.with_columns(
+        some.then(pl.col(name)).otherwise(0.0).fill_null(0.0).alias(name) for name in moments
+    )
+    return rows.table(table, cells, [*rows.sums, *moments], [*faults, *rows.faults()])
 
 
 def _errors(lines: pl.LazyFrame) -> dict[str, pl.Expr]:
-    """Give what is summed of the errors, where there are labels."""
+    """Return the errors that are summed, if there are labels."""
     if "label" not in lines.collect_schema().names():
         return {}
     error = _PRED - _LABEL
     return {"abs_error": error.abs(), "squared_error": error * error}
 
 
-# What is only made on the way has a name that no slice has: it begins with a bar.
-
-
-def _moments(lines: pl.LazyFrame, keys: Sequence[str], sums: Sequence[str]) -> pl.LazyFrame:
-    """Sum up without weights: Polars' mean and variance hold at any offset."""
-    errors = _errors(lines)
-    lines = lines.with_columns(**errors, **({"|sum": _PRED + _LABEL} if errors else {}))
-    aggregates = {name: pl.col(name).sum() for name in (*sums, *errors)}
-    aggregates |= {"pred_mean": _PRED.mean(), "|pred_var": _PRED.var(ddof=0)}
+def _moments(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Compute moments without weights: Polars' mean and variance are exact at any offset."""
+    errors, both = _errors(lines), hidden("sum")
+    numbers = {"pred": _PRED, **({"label": _LABEL, both: _PRED + _LABEL} if errors else {})}
+    variance = {name: pl.col(hidden("variance", name)) for name in numbers}
+    table = lines.with_columns(**errors, **numbers).group_by(keys).agg(
+        pl.col("n", *errors).sum(),
+        *(pl.col(name).mean().alias(f"{name}_mean") for name in numbers if name != both),
+        *(pl.col(name).var(ddof=0).alias(hidden("variance", name)) for name in numbers),
+    )
+    squares = {f"{name}_m2": variance[name] for name in numbers if name != both}
     if errors:
-        aggregates |= {"label_mean": _LABEL.mean(), "|label_var": _LABEL.var(ddof=0)}
-        aggregates["|sum_var"] = pl.col("|sum").var(ddof=0)
-    table = lines.group_by(keys).agg(**aggregates)
-    size, named = pl.col("n"), {"pred_m2": pl.col("|pred_var")}
-    if errors:
-        # The variance of the sum holds twice the covariance beside the two variances.
-        twice = pl.col("|sum_var") - pl.col("|pred_var") - pl.col("|label_var")
-        named |= {"label_m2": pl.col("|label_var"), "pred_label": twice / 2}
-    return table.with_columns(**{name: size * value for name, value in named.items()})
+        # The variance of a sum is the sum of the variances plus twice the covariance.
+        squares["pred_label"] = (variance[both] - variance["pred"] - variance["label"]) / 2
+    return table.with_columns(**{name: pl.col("n") * value for name, value in squares.items()})
 
 
-def _centres(rows: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
-    """Give the plain means of every slice, of its finite numbers."""
-    names = [name for name in rows.collect_schema().names() if name not in slices]
-    finite = {name: pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in names}
-    means = [v.mean().fill_null(0.0).alias(f"|{name}_centre") for name, v in finite.items()]
-    return rows.group_by(slices).agg(means) if slices else rows.select(means)
+def _centre(name: str) -> str:
+    return hidden("centre", name)
+
+
+def _centres(rows: Rows) -> pl.LazyFrame:
+    """Return the unweighted means of every slice, over its finite numbers."""
+    finite = {name: pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in rows.columns}
+    means = {_centre(name): value.mean().fill_null(0.0) for name, value in finite.items()}
+    return aggregated(rows.frame, rows.keys, means)
 
 
 def _weighted_moments(
-    lines: pl.LazyFrame,
-    keys: Sequence[str],
-    sums: Sequence[str],
-    centres: pl.LazyFrame,
-    slices: Sequence[str],
+    rows: Rows, lines: pl.LazyFrame, keys: Sequence[str], centres: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Sum up with weights, about the slice's plain means."""
+    """Compute weighted moments, about the unweighted means of the slice."""
     errors = _errors(lines)
-    numbers = ["pred", *(["label"] if errors else [])]
-    off = {name: pl.col(name) - pl.col(f"|{name}_centre") for name in numbers}
+    numbers, product = ["pred", *["label"] * bool(errors)], hidden("product")
+    off = {name: pl.col(name) - pl.col(_centre(name)) for name in numbers}
+    slices = list(rows.slices.values())
     lines = joined(lines, centres, slices, how="left").with_columns(**off, **errors)
-    values = {f"|{name}_1": pl.col(name) for name in numbers}
-    values |= {f"|{name}_2": pl.col(name) ** 2 for name in numbers}
-    values |= {"|product": _PRED * _LABEL} if errors else {}
+    values = {hidden(name, 1): pl.col(name) for name in numbers}
+    values |= {hidden(name, 2): pl.col(name) ** 2 for name in numbers}
+    values |= {product: _PRED * _LABEL} if errors else {}
     values |= {name: pl.col(name) for name in errors}
-    # Nobody is there with weight 0, not even with an infinite value.
-    there = pl.when(_W > 0)
-    lines = lines.with_columns(**{name: there.then(_W * v) for name, v in values.items()})
-    centre = [pl.col(f"|{name}_centre").first() for name in numbers]
-    table = lines.group_by(keys).agg(pl.col(*sums, *values, BAD).sum(), *centre)
-    first = {name: pl.col(f"|{name}_1") / _W for name in numbers}
-    named = {f"{n}_mean": pl.col(f"|{n}_centre") + first[n] for n in numbers}
+    # Rows with weight 0 do not count, even if their value is infinite.
+    counted = pl.when(_W > 0)
+    lines = lines.with_columns(**{name: counted.then(_W * v) for name, v in values.items()})
+    centre = [pl.col(_centre(name)).first() for name in numbers]
+    table = lines.group_by(keys).agg(pl.col(*rows.sums, *values, *rows.bad).sum(), *centre)
+    mean = {name: pl.col(hidden(name, 1)) / _W for name in numbers}
+    named = {f"{name}_mean": pl.col(_centre(name)) + mean[name] for name in numbers}
     for name in numbers:
-        squares, about = pl.col(f"|{name}_2"), pl.col(f"|{name}_1") * first[name]
-        # Less than the rounding of the squares is nothing: equal values have no variance.
+        squares, about = pl.col(hidden(name, 2)), pl.col(hidden(name, 1)) * mean[name]
+        # A difference below the rounding of the squares is 0: equal values have no variance.
         beyond = squares - about > 1e-14 * squares
         named[f"{name}_m2"] = pl.when(beyond).then(squares - about).otherwise(0.0)
     if errors:
-        named["pred_label"] = pl.col("|product") - pl.col("|pred_1") * first["label"]
+        named["pred_label"] = pl.col(product) - pl.col(hidden("pred", 1)) * mean["label"]
     return table.with_columns(**named)
-
-
-def _finished(
-    table: pl.LazyFrame,
-    columns: Mapping[str, Column],
-    keys: Sequence[str],
-    parts: Sequence[str],
-    bins: Any,
-) -> pl.LazyFrame:
-    """Name the bins, tie the faults to the sums; moments of no rows are 0."""
-    binned = bins is not _NO_BINS
-    faults = bin_faults(bins, "pred") if binned else []
-    faults += [weight_fault(columns["weight"])] if "weight" in columns else []
-    sums = ["n", *(("w", "w2") if "weight" in columns else ()), "pred_mean", "pred_m2"]
-    if "label" in columns:
-        sums += ["label_mean", "label_m2", "pred_label", "abs_error", "squared_error"]
-    moments = [name for name in sums if name not in WEIGHTED_SUMS]
-    # Those of numbers that are infinite either way stay NaN, which formulas call undefined.
-    some = pl.when(pl.col("w" if "weight" in columns else "n") > 0)
-    table = table.with_columns(
-        some.then(pl.col(name)).otherwise(0.0).fill_null(0.0).alias(name) for name in moments
-    )
-    table = table.with_columns(**bin_edges(bins)) if binned else table
-    table = stopping(table, faults, sums)
-    edges = ["low", "high"] if binned else []
-    return gather_group(table, parts).select(*keys, *edges, *sums)
 
 
 # --- how tables add up --------------------------------------------------------------------------
@@ -364,8 +334,7 @@ def thresholds(table: pl.LazyFrame, slices: Sequence[str], levels: Sequence[floa
     values = table.filter("predicted").group_by(*slices, "low").agg(pl.col("size").sum())
     values = values.with_columns(pl.col("size").cast(pl.Float64)).filter(pl.col("size") > 0)
     values = values.with_columns(through=running(pl.col("size").cum_sum(), slices, "low")).cache()
-    total = pl.col("through").max().alias("total")
-    totals = values.group_by(slices).agg(total) if slices else values.select(total)
+    totals = aggregated(values, slices, {"total": pl.col("through").max()})
     position = ((pl.col("total") - 1).clip(0.0) * pl.col("q")).alias("position")
     each = {"level": pl.lit(list(range(len(levels)))), "q": pl.lit(list(levels))}
     wanted = totals.with_columns(**each).explode("level", "q").with_columns(position)
@@ -389,12 +358,9 @@ def _value_at(
     known = values.select(*slices, "through", value="low", is_rank=pl.lit(value=False))
     stacked = pl.concat([ranks, known], how="diagonal")
     # Every rank takes the value that follows it; one with exactly that many rows comes before.
-    filled = pl.col("value").backward_fill()
-    stacked = stacked.sort("through", "is_rank")
-    filled = filled.over(list(slices)) if slices else filled
-    found = (
-        stacked.with_columns(filled.alias(name)).filter("is_rank").select(*slices, "level", name)
-    )
+    filled = over(pl.col("value").backward_fill(), slices).alias(name)
+    found = stacked.sort("through", "is_rank").with_columns(filled).filter("is_rank")
+    found = found.select(*slices, "level", name)
     return joined(wanted, found, [*slices, "level"], how="left")
 
 

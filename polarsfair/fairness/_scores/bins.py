@@ -1,7 +1,7 @@
 """Bins: what the tallies of scores and outcomes share.
 
-A bin holds ``low <= value < high``; the last edge is a bin by itself, ``low = high``, so that a
-decision at any edge, ``value >= edge``, is told exactly. Exact tables have such points alone.
+A bin holds ``low <= value < high``. The last edge is a bin by itself, ``low = high``, so that a
+decision at any edge, ``value >= edge``, is exact. Exact tables consist of such single-value bins.
 """
 
 from __future__ import annotations
@@ -9,40 +9,26 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import without_nan
-from polarsfair._engine.legacy import fault
-
-if TYPE_CHECKING:
-    from polarsfair._engine.columns import Column
+from polarsfair._engine.faults import Fault, checked
+from polarsfair._engine.slices import hidden
 
 Bins: TypeAlias = int | Sequence[float] | None
 """A number of equal bins over 0 to 1, the edges themselves, or None for distinct values."""
 
-BIN = "|bin"
-"""The column of bin numbers: no slice has such a name."""
+BIN = hidden("bin")
+"""The column of bin numbers."""
 
 _NUDGE = 1 + 2.0**-50
 _FEW = 2**29
 """Bins up to which a Float32 times their number is exact in Float64."""
 
 
-def number_of(column: Column) -> pl.Expr:
-    """Give a column of numbers as Float64, in which NaN is unknown."""
-    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        msg = (
-            f"`{column.role}` is {column.dtype}, not a number: cast it,"
-            f" `{column.role}={column.text}.cast(pl.Float64)`"
-        )
-        raise TypeError(msg)
-    return without_nan(column.expression, column.dtype).cast(pl.Float64)
-
-
 def edges_of(bins: Bins) -> list[float] | None:
-    """Give the edges of the bins; None where every distinct value is a bin."""
+    """Return the edges of the bins; None if every distinct value is a bin."""
     if bins is None:
         return None
     if isinstance(bins, int) and not isinstance(bins, bool) and 0 < bins < 2**31 - 1:
@@ -53,62 +39,62 @@ def edges_of(bins: Bins) -> list[float] | None:
             return edges
     msg = (
         f"`bins` is a number of equal bins over 0 to 1 (`bins=1000`), increasing edges"
-        f" (`bins=[0, 0.5, 1]`) or None (every distinct value), and one for all metrics of a"
-        f" call; got {bins!r}"
+        f" (`bins=[0, 0.5, 1]`) or None (every distinct value), and the same for every metric in"
+        f" the call; got {bins!r}"
     )
     raise ValueError(msg)
 
 
 def numbers_of(values: Sequence[object]) -> list[float]:
-    """Give finite numbers as floats; nothing where one of the values is none."""
+    """Return finite numbers as floats; an empty list if a value is not a finite number."""
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     return numbers if len(numbers) == len(values) and all(map(math.isfinite, numbers)) else []
 
 
 def bin_number(value: pl.Expr, bins: Bins, dtype: pl.DataType) -> pl.Expr:
-    """Number the bin of each value from 0; below and above all bins, a number that is none.
+    """Number the bin of each value from 0; values outside all bins get a number that is not a bin.
 
-    `value` is Float64 without NaN, `dtype` what it was before.
+    `value` is Float64 without NaN; `dtype` is the dtype of the original column.
     """
     if bins is None:
         return value
     if isinstance(bins, int):
         coarse = dtype == pl.Float32 and bins < _FEW
         number = (value * bins).floor() if coarse else _equal_bin(value, bins)
-        # What is above 1 by less than a bin would be numbered like 1. A cast that wraps takes what
-        # is beyond 32 bits as the lowest number, which is no bin either.
+        # A value above 1 by less than a bin would be numbered like 1. A wrapping cast turns
+        # numbers beyond 32 bits into the smallest one, which is not a bin either.
         inside = pl.when(value > 1).then(-1.0).otherwise(number)
         return inside.cast(pl.Int32, wrap_numerical=True)
     edges = edges_of(bins) or []
-    # Beyond the last edge, which is a bin, there is one more break: what lies above it is outside.
+    # The last edge is a bin, so there is one more break after it: larger values are outside.
     breaks = pl.Series([*edges, math.nextafter(edges[-1], math.inf)], dtype=pl.Float64)
     return value.bin_intervals(breaks, labels=False).cast(pl.Int32) - 1
 
 
 def _equal_bin(value: pl.Expr, bins: int) -> pl.Expr:
     """Number equal bins so that ``number / bins <= value`` holds to the last bit."""
-    # The product is nudged up so that rounding can only overshoot, by one, which is then taken
-    # back. Division by a literal would multiply with its reciprocal, which is not the edge.
-    # A Float32 needs none of this: no edge lies so near to it that rounding could matter.
+    # The product is nudged up, so that rounding can only overshoot, and by one, which is then
+    # subtracted. Division by a literal would multiply with its reciprocal, which is not the edge.
+    # A Float32 does not need this: no edge is so close to it that rounding could matter.
     number = (value * (bins * _NUDGE)).floor()
     return pl.when(value < number / (number * 0 + bins)).then(number - 1).otherwise(number)
 
 
-def bin_faults(bins: Bins, name: str) -> list[pl.Expr]:
-    """Stop where a value lies outside the bins."""
+def bin_faults(bins: Bins, name: str) -> list[Fault]:
+    """Return the fault of a value outside the bins; none if every distinct value is a bin."""
     edges = edges_of(bins)
     if edges is None:
         return []
     message = (
-        f"`{name}` holds a value outside the bins, {edges[0]:g} to {edges[-1]:g}: give edges that"
+        f"`{name}` holds a value outside the bins, {edges[0]:g} to {edges[-1]:g}: pass edges that"
         " cover it, `bins=[...]`, or `bins=None` for every distinct value"
     )
     inside = pl.col(BIN).is_between(0, len(edges) - 1)
-    return [fault((~inside).fill_null(value=False), message)]
+    return [Fault((~inside).fill_null(value=False), message)]
 
 
 def bin_edges(bins: Bins) -> dict[str, pl.Expr]:
-    """Give ``low`` and ``high`` of the numbered bins."""
+    """Return ``low`` and ``high`` of the numbered bins."""
     edges, number = edges_of(bins), pl.col(BIN)
     if edges is None:
         return {"low": number, "high": number}
@@ -120,26 +106,26 @@ def bin_edges(bins: Bins) -> dict[str, pl.Expr]:
 
 
 def without_overlap(table: pl.LazyFrame, value: str) -> pl.LazyFrame:
-    """Stop where bins overlap, by `value`: tables of different bins do not add up."""
+    """Raise, through `value`, if bins overlap: tables with different bins cannot be merged."""
     low, high = pl.col("low"), pl.col("high")
     before_low, before_high = low.shift(1), high.shift(1)
     same = (low == before_low) & (high == before_high)
     bad = ~same & ((low < before_high) | (low == before_low))
-    stop = fault(
+    overlap = Fault(
         bad.any(),
-        "the tables were counted with different bins, which do not mix: count them with the same"
-        " `bins=`",
+        "the tables were counted with different bins, which cannot be merged: count them with the"
+        " same `bins=`",
     )
-    return table.sort("low", "high").with_columns(pl.coalesce(stop, value).alias(value))
+    return table.sort("low", "high").with_columns(checked(value, overlap).alias(value))
 
 
 def equal_bin_of_low(count: int, fitted: str) -> pl.Expr:
-    """Number the wider equal bin over 0 to 1 that each bin lies in; stop where one lies in two."""
+    """Number the wider equal bin over 0 to 1 that holds each bin; raise if a bin is in two."""
     number = _equal_bin(pl.col("low"), count).clip(0, count - 1)
     upper = (number + 1) / (number * 0 + count)
-    stop = fault(
+    split = Fault(
         ((pl.col("low") < pl.col("high")) & (pl.col("high") > upper)).fill_null(value=False),
-        f"`{fitted}={count}` does not fall on the edges of the score bins: give a `bins=` that is"
+        f"`{fitted}={count}` does not fall on the edges of the score bins: pass a `bins=` that is"
         f" a multiple of it, or `bins=None`",
     )
-    return pl.coalesce(stop, number.cast(pl.Int64))
+    return checked(number.cast(pl.Int64), split)

@@ -8,22 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.legacy import (
-    BAD,
-    binary_fault,
-    binary_key,
-    fault,
-    gather_group,
-    group_parts,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-    weight_fault,
-)
+from polarsfair._engine.faults import Fault, binary_fault, checked, raise_faults
 from polarsfair._engine.metric import define
-from polarsfair._engine.rows import ONE, WEIGHTED_SUMS
-from polarsfair._engine.slices import running, summed
+from polarsfair._engine.rows import WEIGHTED_SUMS, Rows, binary, number
+from polarsfair._engine.slices import hidden, running, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._scores.bins import (
@@ -34,15 +22,13 @@ from polarsfair.fairness._scores.bins import (
     bin_number,
     edges_of,
     equal_bin_of_low,
-    number_of,
     without_overlap,
 )
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from polarsfair._engine.columns import Column
     from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [
@@ -62,8 +48,8 @@ __all__ = [
 _EPSILON = 2.0**-52
 """Probabilities are kept this far from 0 in the logarithm, as scikit-learn does."""
 
-_LOG = "|log"
-"""The sum of the logarithms of these probabilities: no slice has such a name."""
+_LOG = hidden("log")
+"""The sum of the logarithms of these probabilities."""
 
 _LABEL, _SCORE, _W = pl.col("label"), pl.col("score"), pl.col("w")
 _LOW, _HIGH = pl.col("low"), pl.col("high")
@@ -73,7 +59,7 @@ _LOW, _HIGH = pl.col("low"), pl.col("high")
 
 
 def _count_scores(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     group: IntoGroup | None = None,
@@ -116,82 +102,55 @@ def _count_scores(
         msg = '`fairness.scores` needs the role `score`: add `score="<column>"`'
         raise TypeError(msg)
     edges_of(bins)
-    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
-    columns = resolve_columns(rows, by, {**parts, "score": score, "label": label, "weight": weight})
-    keys = {n: row_key(c) for n, c in columns.items() if n not in ("score", "label", "weight")}
+    rows = Rows.of(frame, by, group=group, weight=weight, score=number(score), label=binary(label))
+    table = _binned_sums(rows, bins).with_columns(**bin_edges(bins))
+    cells, sums, faults = ["low", "high"], [*rows.sums, "s", "s2"], bin_faults(bins, "score")
     if label is not None:
-        keys["label"] = binary_key(columns["label"])
-    sums = ["n", *(("w", "w2") if weight is not None else ())]
-    named = rows.select(**keys, score=number_of(columns["score"]), n=ONE, **_weights(columns))
-    summed = _binned_sums(named, columns, list(keys), bins)
-    names = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
-    names += ["label"] * (label is not None)
-    table = _finished(summed, columns, sums, bins)
-    losses = ["log_loss"] * (label is not None)
-    return gather_group(table, list(parts)).select(*names, "low", "high", *sums, "s", "s2", *losses)
+        known = _LABEL.is_not_null() & _LOW.is_not_null()
+        table = table.with_columns(log_loss=pl.when(known).then(-pl.col(_LOG)).otherwise(0.0))
+        cells, sums = ["label", *cells], [*sums, "log_loss"]
+        faults.append(binary_fault(rows.columns["label"]))
+    table = raise_faults(table, [*faults, *rows.faults()], sums)
+    if label is not None:
+        table = table.with_columns(_LABEL.cast(pl.Boolean))
+    return rows.table(table, cells, sums)
 
 
-def _weights(columns: Mapping[str, Column]) -> dict[str, pl.Expr]:
-    return weight_columns(columns["weight"]) if "weight" in columns else {}
-
-
-def _binned_sums(
-    rows: pl.LazyFrame, columns: Mapping[str, Column], keys: Sequence[str], bins: Bins
-) -> pl.LazyFrame:
-    """Sum per bin; where every distinct score is one, its sums follow from the counts."""
-    weighed, labelled = "weight" in columns, "label" in columns
-    names, sums = [*keys, BIN], ["n", *(("w", "w2", BAD) if weighed else ())]
-    number = bin_number(_SCORE, bins, columns["score"].dtype)
-    binned = rows.with_columns(number.alias(BIN))
+def _binned_sums(rows: Rows, bins: Bins) -> pl.LazyFrame:
+    """Sum per bin. If every distinct score is a bin, its sums follow from the counts."""
+    labelled = "label" in rows.columns
+    keys, sums = [*rows.keys, *["label"] * labelled, BIN], [*rows.sums, *rows.bad]
+    numbered = bin_number(_SCORE, bins, rows.columns["score"].dtype).alias(BIN)
+    lines, weight = rows.frame.with_columns(numbered), pl.col("w" if rows.weighted else "n")
     if bins is None:
-        return summed(binned, names, sums)
+        parts = _sums_of(pl.col(BIN), bins, labelled=labelled)
+        return summed(lines, keys, sums).with_columns(
+            pl.when(weight > 0).then(weight * part).otherwise(0.0).fill_null(0.0).alias(name)
+            for name, part in parts.items()
+        )
     parts = _sums_of(_SCORE, bins, labelled=labelled)
-    if weighed:
-        parts = {name: _W * part for name, part in parts.items()}
-    return summed(binned.with_columns(**parts), names, [*sums, *parts])
+    if rows.weighted:
+        parts = {name: weight * part for name, part in parts.items()}
+    return summed(lines.with_columns(**parts), keys, [*sums, *parts])
 
 
 def _sums_of(score: pl.Expr, bins: Bins, *, labelled: bool) -> dict[str, pl.Expr]:
-    """Give what is summed of a score."""
-    logs = {_LOG: _log_chance(score, bins)} if labelled else {}
+    """Return the values of a score that are summed."""
+    logs = {_LOG: _log_probability(score, bins)} if labelled else {}
     return {"s": score, "s2": score * score, **logs}
 
 
-def _log_chance(score: pl.Expr, bins: Bins) -> pl.Expr:
-    """Give ln(max(p, epsilon)) of the probability p that the score gives to the label."""
-    # Whether the label is 0 or 1 at all is asked of the small table: here any other counts as 1.
+def _log_probability(score: pl.Expr, bins: Bins) -> pl.Expr:
+    """Return ln(max(p, epsilon)) of the probability p that the score assigns to the label."""
+    # The small table is checked for labels other than 0 and 1; here any other counts as 1.
     p = pl.when(_LABEL.cast(pl.Boolean)).then(score).otherwise(1 - score)
-    # The larger of the two is quicker than a condition. Of an unknown score it is epsilon, which
-    # counts nowhere: such rows have a bin of their own.
+    # A maximum is quicker than a condition. For an unknown score it is epsilon, which is not
+    # counted: such rows have a bin of their own.
     log = pl.max_horizontal(p, pl.lit(_EPSILON)).log()
     edges = edges_of(bins)
     if edges is not None and edges[0] >= 0 and edges[-1] <= 1:
         return log
-    no_chance = pl.when(~score.is_between(0, 1)).then(math.nan)
-    return no_chance.otherwise(log)
-
-
-def _finished(
-    table: pl.LazyFrame, columns: Mapping[str, Column], sums: Sequence[str], bins: Bins
-) -> pl.LazyFrame:
-    """Give the bins their edges and the sums their faults."""
-    labelled = "label" in columns
-    if bins is None:
-        weight = pl.col(sums[1] if len(sums) > 1 else "n")
-        table = table.with_columns(
-            pl.when(weight > 0).then(weight * part).otherwise(0.0).fill_null(0.0).alias(name)
-            for name, part in _sums_of(pl.col(BIN), None, labelled=labelled).items()
-        )
-    faults = bin_faults(bins, "score")
-    faults += [binary_fault(columns["label"])] if labelled else []
-    faults += [weight_fault(columns["weight"])] if "weight" in columns else []
-    table = table.with_columns(**bin_edges(bins))
-    losses = ["log_loss"] * labelled
-    if labelled:
-        known = _LABEL.is_not_null() & _LOW.is_not_null()
-        table = table.with_columns(log_loss=pl.when(known).then(-pl.col(_LOG)).otherwise(0.0))
-    table = stopping(table, faults, [*sums, "s", "s2", *losses])
-    return table.with_columns(_LABEL.cast(pl.Boolean)) if labelled else table
+    return pl.when(~score.is_between(0, 1)).then(math.nan).otherwise(log)
 
 
 scores = Tally(
@@ -240,8 +199,8 @@ _POS_DOWN, _NEG_DOWN = pl.col("pos_down"), pl.col("neg_down")
 _ranking = functools.partial(
     define, scores, "quality", ("score", "label"), of=FairnessMetric, view=ranked, bounds=(0.0, 1.0)
 )
-_good = functools.partial(_ranking, ideal=1.0, better="higher")
-_bound = functools.partial(_ranking, ideal=0.0, better="lower")
+_quality = functools.partial(_ranking, ideal=1.0, better="higher")
+_error_bound = functools.partial(_ranking, ideal=0.0, better="lower")
 
 
 def _auc() -> pl.Expr:
@@ -249,7 +208,7 @@ def _auc() -> pl.Expr:
     return quotient(won.sum(), _POS.sum() * _NEG.sum())
 
 
-@_good()
+@_quality()
 def auc() -> pl.Expr:
     """Chance that a positive has a higher score than a negative: the area under the ROC curve.
 
@@ -288,7 +247,7 @@ def auc() -> pl.Expr:
     return _auc()
 
 
-@_bound()
+@_error_bound()
 def auc_error() -> pl.Expr:
     """Bound that the bins leave on the AUC.
 
@@ -369,7 +328,7 @@ def _among_positives(value: pl.Expr) -> pl.Expr:
     return quotient(pl.when(_POS > 0).then(_POS * value).otherwise(0.0).sum(), _POS.sum())
 
 
-@_good()
+@_quality()
 def average_precision() -> pl.Expr:
     """Mean over the positives of the precision at their score.
 
@@ -406,7 +365,7 @@ def average_precision() -> pl.Expr:
     return _among_positives(_precision())
 
 
-@_bound()
+@_error_bound()
 def average_precision_error() -> pl.Expr:
     """Bound that the bins leave on the average precision.
 
@@ -461,7 +420,7 @@ def _both_labels(value: pl.Expr) -> pl.Expr:
     return pl.when((_POS.sum() > 0) & (_NEG.sum() > 0)).then(clean(value))
 
 
-@_good()
+@_quality()
 def ks() -> pl.Expr:
     """Largest gap between the score distributions of positives and negatives.
 
@@ -499,7 +458,7 @@ def ks() -> pl.Expr:
     return _both_labels(_gap_of_labels().max())
 
 
-@_bound()
+@_error_bound()
 def ks_error() -> pl.Expr:
     """Bound that the bins leave on the Kolmogorov-Smirnov statistic.
 
@@ -545,16 +504,16 @@ def ks_error() -> pl.Expr:
 
 
 def _probabilities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View the lines whose score and label are known; stop where a score is no probability."""
+    """View the lines with a known score and label; raise if a score is not a probability."""
     del keys
     known = _LABEL.is_not_null() & _LOW.is_not_null()
     message = (
         "`score` holds a value outside 0 to 1, and this metric needs a probability: calibrate the"
-        " score first, or ask for `auc`, which takes any"
+        " score first, or use `auc`, which takes any score"
     )
-    stop = fault((known & pl.col("log_loss").is_nan()).fill_null(value=False), message)
+    outside = Fault((known & pl.col("log_loss").is_nan()).fill_null(value=False), message)
     return without_overlap(table, "w").with_columns(
-        size=pl.coalesce(stop, pl.when(known).then(_W).otherwise(0)),
+        size=checked(pl.when(known).then(_W).otherwise(0), outside),
         total=pl.when(known).then("s").otherwise(0.0),
         positives=pl.when(known & _LABEL).then(_W).otherwise(0),
         squares=pl.when(known).then(
@@ -579,12 +538,12 @@ def calibrated(
     return lines.group_by(*keys, number).agg(pl.col("size", "total", "positives", "n").sum())
 
 
-_chances = functools.partial(
+_of_probabilities = functools.partial(
     define, scores, "quality", ("score", "label"), of=FairnessMetric, ideal=0.0, better="lower"
 )
 
 
-@_chances(view=_probabilities, bounds=(0.0, 1.0))
+@_of_probabilities(view=_probabilities, bounds=(0.0, 1.0))
 def brier() -> pl.Expr:
     """Mean squared difference between the score, a probability, and the label.
 
@@ -619,7 +578,7 @@ def brier() -> pl.Expr:
     return quotient(pl.col("squares").sum(), pl.col("size").sum()).clip(0.0, 1.0)
 
 
-@_chances(view=_probabilities, bounds=(0.0, math.inf))
+@_of_probabilities(view=_probabilities, bounds=(0.0, math.inf))
 def log_loss() -> pl.Expr:
     """Mean negative logarithm of the probability that the score gives to the label.
 
@@ -656,7 +615,7 @@ def log_loss() -> pl.Expr:
     return quotient(pl.col("losses").sum(), pl.col("size").sum()).clip(0.0)
 
 
-@_chances(view=calibrated, bounds=(0.0, 1.0))
+@_of_probabilities(view=calibrated, bounds=(0.0, 1.0))
 def expected_calibration_error() -> pl.Expr:
     """Mean distance between the mean score and the share of positives, over bins of the score.
 
