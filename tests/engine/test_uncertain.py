@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 from polarsfair import fairness
-from polarsfair.fairness._individuals import surrogate as _surrogate
+from polarsfair.fairness._individuals import surrogate
 from tests.test_plans import in_memory_below_group_by, scans
 
 RECORDED = json.loads(
@@ -335,7 +335,7 @@ def with_draws_of(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         stream = np.random.RandomState(seed)
         return np.stack([stream.randint(0, levels, size=levels) for _ in range(trials)])
 
-    monkeypatch.setattr(_surrogate, "drawn", drawn)
+    monkeypatch.setattr(surrogate, "drawn", drawn)
 
 
 def rates(names: list[str], **more: Any) -> pl.DataFrame:
@@ -382,7 +382,7 @@ def test_recorded_regressions(vector: dict[str, Any]) -> None:
     kept = enough if enough.height >= len(names) - 1 else summary
     assert kept.height == vector["expected"]["rows_used"]
     shares = [name for name in vector["expected"] if name.endswith("ratio")]
-    lines = _surrogate.regress(
+    lines = surrogate.regress(
         kept.select(names[1:]).to_numpy(),
         kept.select(shares).to_numpy(),
         kept["count"].to_numpy()[None].astype(float),

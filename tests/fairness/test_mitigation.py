@@ -17,8 +17,7 @@ from polars.testing import assert_frame_equal
 
 from benchmarks.__main__ import main
 from polarsfair import fairness
-from polarsfair.fairness._mitigation import apply as _apply
-from polarsfair.fairness._mitigation import draws as _flips
+from polarsfair.fairness._mitigation import apply, draws
 from polarsfair.fairness.mitigation import (
     DemographicParity,
     EqualizedOdds,
@@ -350,13 +349,13 @@ def test_draws_of_whole_numbers_are_arithmetic(dtype: Any) -> None:
     keys = [-3, 0, 1, 2, 100]
     frame = pl.DataFrame({"k": pl.Series(keys, dtype=dtype)})
     for seed in (0, 7):
-        found = frame.select(d=_flips.draws(frame.lazy(), "k", seed))["d"].to_list()
+        found = frame.select(d=draws.draws(frame.lazy(), "k", seed))["d"].to_list()
         assert found == [splitmix(key, seed) for key in keys]
 
 
 def test_draws_are_even() -> None:
     frame = pl.DataFrame({"k": range(100_000)})
-    found = frame.select(d=_flips.draws(frame.lazy(), "k", 0) / _flips.SIDES)["d"]
+    found = frame.select(d=draws.draws(frame.lazy(), "k", 0) / draws.SIDES)["d"]
     counts = np.histogram(found.to_numpy(), bins=20, range=(0, 1))[0]
     # Chi-squared with 19 degrees of freedom passes 50 once in ten thousand times.
     assert ((counts - 5000) ** 2 / 5000).sum() < 50
@@ -373,7 +372,7 @@ def test_many_groups_are_joined_and_few_are_not(
     cuts = GroupThresholds().fit(rows, label="y", score="s", group=group)
     some = pl.concat([rows, rows.head(5).with_columns(g=pl.lit("new"), p=pl.lit(None, pl.Int8))])
     few = [repair.transform(some, key="id", unknown="keep") for repair in (flips, cuts)]
-    monkeypatch.setattr(_apply, "FEW", 0)
+    monkeypatch.setattr(apply, "FEW", 0)
     many = [repair.transform(some, key="id", unknown="keep") for repair in (flips, cuts)]
     for one, other in zip(few, many, strict=True):
         assert_frame_equal(one, other)

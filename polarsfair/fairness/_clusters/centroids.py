@@ -8,39 +8,28 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
 from polarsfair._engine.compare import known_as, ratio
+from polarsfair._engine.faults import counted
 from polarsfair._engine.frames import as_lazy, is_lazy
-from polarsfair._engine.legacy import (
-    BAD,
-    fault,
-    gather_group,
-    group_parts,
-    resolve_columns,
-    row_key,
-    stopping,
-    weight_columns,
-    weight_fault,
-)
 from polarsfair._engine.metric import define
-from polarsfair._engine.rows import WEIGHTED_SUMS
-from polarsfair._engine.slices import summed
+from polarsfair._engine.rows import WEIGHTED_SUMS, Rows
+from polarsfair._engine.slices import hidden
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
-from polarsfair.clustering._internal.points import FEATURE, features_of
+from polarsfair.clustering._internal.points import features_of
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup
 
 __all__ = ["nearest", "social_fairness_ratio"]
 
-_CENTRE = "c|"
-"""Begins the columns that hold a feature of all centroids."""
+_BAD_CENTROIDS = hidden("bad centroids")
 
 
 def _count_nearest(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     group: IntoGroup | None = None,
@@ -53,7 +42,7 @@ def _count_nearest(
     ``centroids`` is a frame with a row per centroid and the columns of ``features``; others are
     ignored. The table has the slices, ``group``, ``n`` rows, with ``weight`` also ``w`` and
     ``w2``, and ``distance``, the sum of the Euclidean distances. Rows that lack a feature are left
-    out. Tables of the same centroids add up.
+    out. Tables of the same centroids can be merged.
 
     Examples
     --------
@@ -76,46 +65,40 @@ def _count_nearest(
     if centroids is None:
         msg = "`fairness.nearest` needs `centroids=`, a frame with the columns of `features`"
         raise TypeError(msg)
-    parts = {f"|{name}": part for name, part in group_parts(rows, group).items()}
-    columns = resolve_columns(rows, by, {**parts, "weight": weight})
-    weighed = columns.pop("weight", None)
-    given, names = features_of(rows, features)
-    keys = {name: row_key(column) for name, column in columns.items()}
-    weights = weight_columns(weighed) if weighed else {}
-    lines = _with_distance(rows.select(**keys, **weights, **given), names, centroids)
-    sums = ["n", *(("w", "w2") if weighed else ()), "distance"]
-    bad = [*map(_bad, names), "bad_centre|", *([BAD] if weighed else [])]
-    faults = [_bad_feature(name) for name in names] + [_BAD_CENTRE]
-    faults += [weight_fault(weighed)] if weighed else []
-    table = stopping(summed(lines, list(keys), [*sums, *bad]), faults, sums)
-    kept = [column.meta.output_name() for column in by] + ["group"] * bool(parts)
-    return gather_group(table, list(parts)).select(*kept, *sums)
+    columns, names = features_of(frame, features)
+    rows = Rows.of(frame, by, group=group, weight=weight, more=columns)
+    lines = _with_distance(rows, dict(zip(names, columns, strict=True)), centroids)
+    bad = {_bad(name): _bad_feature(name) for name in names}
+    bad[_BAD_CENTROIDS] = "`centroids` holds a value that is null, NaN or infinite"
+    faults = [counted(column, message) for column, message in bad.items()]
+    return rows.count(lines, sums=["distance"], faults=faults, bad=list(bad))
 
 
-def _with_distance(rows: pl.LazyFrame, names: Sequence[str], centroids: IntoFrame) -> pl.LazyFrame:
-    """Put the distance to the nearest centroid beside every row; unknown rows weigh nothing."""
-    line = _one_line(as_lazy(centroids), names)
-    # What is in memory is a constant of the query; what is lazy stays lazy.
+def _with_distance(
+    rows: Rows, features: Mapping[str, str], centroids: IntoFrame
+) -> pl.LazyFrame:
+    """Add the distance to the nearest centroid; rows that lack a feature count as 0.
+
+    `features` maps names to columns of the rows.
+    """
+    line = _one_line(as_lazy(centroids), list(features))
+    # Eager centroids become a constant of the query; lazy ones stay lazy.
     line = line if is_lazy(centroids) else line.collect().lazy()
-    beside = rows.join(line, how="cross")
-    gaps = [pl.col(_CENTRE + name) - pl.col(FEATURE + name) for name in names]
+    gaps = [pl.col(_centroid(name)) - pl.col(column) for name, column in features.items()]
     square = gaps[0] * gaps[0]
     for gap in gaps[1:]:
         square = square + gap * gap
-    distance = square.list.min().sqrt()
-    known = pl.all_horizontal(pl.col(FEATURE + name).is_not_null() for name in names)
-    weights = [name for name in ("w", "w2") if name in rows.collect_schema()]
-    weight = pl.col("w") if weights else pl.lit(1)
-    return beside.with_columns(
-        *(pl.when(known).then(pl.col(name)).otherwise(0).alias(name) for name in weights),
-        *((~pl.col(FEATURE + n).is_finite()).cast(pl.Int64).alias(_bad(n)) for n in names),
-        n=known.cast(pl.Int64),
-        distance=pl.when(known & (weight > 0)).then(weight * distance),
+    known = pl.all_horizontal(pl.col(column).is_not_null() for column in features.values())
+    weight = pl.col("w" if rows.weighted else "n")
+    return rows.frame.join(line, how="cross").with_columns(
+        *(pl.when(known).then(name).otherwise(0).alias(name) for name in rows.sums),
+        *((~pl.col(c).is_finite()).cast(pl.Int64).alias(_bad(n)) for n, c in features.items()),
+        distance=pl.when(known & (weight > 0)).then(weight * square.list.min().sqrt()),
     )
 
 
 def _one_line(centroids: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
-    """Give all centroids as one line: a list per feature."""
+    """Return all centroids as one line: a list per feature."""
     schema = centroids.collect_schema()
     for name in names:
         if name not in schema:
@@ -127,31 +110,30 @@ def _one_line(centroids: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
         if not schema[name].is_numeric():
             msg = f"the column {name!r} of `centroids` is {schema[name]}, not a number"
             raise TypeError(msg)
-    values = {_CENTRE + name: pl.col(name).cast(pl.Float64) for name in names}
+    values = {_centroid(name): pl.col(name).cast(pl.Float64) for name in names}
     finite = pl.all_horizontal(
         value.is_finite().fill_null(value=False) for value in values.values()
     )
     return centroids.select(
         *(value.implode().alias(name) for name, value in values.items()),
-        (~finite).any().cast(pl.Int64).alias("bad_centre|"),
+        (~finite).any().cast(pl.Int64).alias(_BAD_CENTROIDS),
     )
 
 
-def _bad(name: str) -> str:
-    return f"bad|{name}"
+def _centroid(feature: str) -> str:
+    return hidden("centroid", feature)
 
 
-def _bad_feature(name: str) -> pl.Expr:
-    return fault(
-        pl.col(_bad(name)) > 0,
+def _bad(feature: str) -> str:
+    return hidden("bad feature", feature)
+
+
+def _bad_feature(name: str) -> str:
+    return (
         f"the feature {name!r} holds NaN or an infinite value: make it null to leave the row out,"
-        f' such as `pl.col("{name}").fill_nan(None)`',
+        f' such as `pl.col("{name}").fill_nan(None)`'
     )
 
-
-_BAD_CENTRE = fault(
-    pl.col("bad_centre|") > 0, "`centroids` holds a value that is null, NaN or infinite"
-)
 
 nearest = Tally(
     name="fairness.nearest",
@@ -173,25 +155,26 @@ def _mean_distance() -> pl.Expr:
 def social_fairness_ratio() -> FairnessMetric:
     """Ratio of the groups' mean distances to the nearest centroid.
 
-    Whom do the centroids serve? ``centroids=`` is a frame with a row per centroid and the columns
-    of ``features=``; clusters play no part, rows that lack a feature are left out.
+    It shows which groups the centroids serve best. ``centroids=`` is a frame with a row per
+    centroid and the columns of ``features=``. Clusters are not read. Rows that lack a feature are
+    left out.
 
-    Formula: D_g / D_r, D the mean over rows of the least Euclidean distance to a centroid. With
-    ``ref`` every other group over it, the one farthest from 1 by the logarithm; without, the
-    smallest over the largest.
+    Formula: D_g / D_r, D the mean over rows of the smallest Euclidean distance to a centroid. With
+    ``ref``, every other group over the reference: the ratio farthest from 1 by the logarithm.
+    Without, the smallest over the largest.
 
     Range 0 to inf; ideal 1; nearer is better.
 
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all others).
 
     Notes
     -----
-    HolisticAI's page shows a mean of ratios; its code computes the ratio of means, as here, with
-    the nearest centroid rather than the assigned one and distances that are not squared. NaN in the
-    features gives NaN there and is an error here.
+    HolisticAI's page shows a mean of ratios; its code computes the ratio of means, as here. It uses
+    the nearest centroid, not the assigned one, and distances that are not squared. NaN in the
+    features returns NaN there and is an error here.
 
     References
     ----------

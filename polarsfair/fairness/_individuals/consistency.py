@@ -1,28 +1,30 @@
-"""Whether people who are alike are decided alike: decisions beside those of the nearest rows."""
+"""Whether similar rows get similar decisions: decisions compared with those of the nearest rows."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import columns_of
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
-from polarsfair._engine.legacy import fault, resolve_columns, row_key
+from polarsfair._engine.columns import Column, columns_of, is_number, number_of
+from polarsfair._engine.faults import Fault, guarded
+from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.metric import define
-from polarsfair._engine.tally import Tally, slice_names
+from polarsfair._engine.rows import Role, Rows
+from polarsfair._engine.slices import hidden, map_slices
+from polarsfair._engine.tally import Tally, check_distinct, slice_names
 from polarsfair._formula import quotient
-from polarsfair.clustering._internal.points import FEATURE, features_of
+from polarsfair.clustering._internal.points import features_of
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from polarsfair._typing import EagerFrame, IntoColumn, IntoFeatures, IntoFrame, IntoSlices
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoSlices
 
     Floats: TypeAlias = NDArray[np.float64]
     Integers: TypeAlias = NDArray[np.int64]
@@ -30,31 +32,31 @@ if TYPE_CHECKING:
 __all__ = ["consistency", "consistency_estimate", "neighbours"]
 
 LIMIT = 50_000
-"""Rows a slice up to which the neighbours of every row are looked for."""
+"""Rows per slice up to which the neighbours of every row are searched."""
 
 _SPARE = 16
-"""Rows beyond the neighbours that are fetched to see whether the last of them are tied."""
+"""Rows fetched beyond the neighbours, to see whether the last neighbours are tied."""
 
 _SAME = 1e-12
 """Distances that differ by less, relative to themselves, are equal."""
 
 _BLOCK = 4_000_000
-"""Distances that are held at once where ties have to be looked at in full."""
+"""Distances held at once if ties require a comparison with all rows."""
 
 
 def _count_neighbours(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     pred: IntoColumn | None = None,
     features: IntoFeatures | None = None,
     n_neighbors: int = 5,
 ) -> pl.LazyFrame:
-    """Sum over rows how far each decision is from the mean of its nearest rows.
+    """Sum over rows the distance of each decision from the mean of its nearest rows.
 
     The table has the slices, ``n`` rows and ``apart``, the sum of the distances between a row's
-    decision and the mean of the ``n_neighbors`` nearest rows of its slice; null where the slice
-    has fewer rows. Rows without a decision or a feature are left out. Tables do not add up.
+    decision and the mean of the ``n_neighbors`` nearest rows of its slice; null if the slice has
+    fewer rows. Rows without a decision or a feature are left out. Tables cannot be merged.
 
     Examples
     --------
@@ -71,20 +73,13 @@ def _count_neighbours(
     │ 3   ┆ 1.5   │
     └─────┴───────┘
     """
-    points, slices = _points(rows, by, pred, features, n_neighbors)
-    guarded = _guarded(points, slices, limit=LIMIT)
+    points = _points(frame, by, pred, features, n_neighbors)
 
-    def summed(frame: pl.DataFrame) -> pl.DataFrame:
-        known = frame.filter(pl.col("|pred").is_not_null())
-        values = distances_to_neighbours(known, n_neighbors)
-        total = None if values is None else float(values.sum())
-        line = {"n": [known.height], "apart": [total]}
-        schema = {"n": pl.Int64(), "apart": pl.Float64()}
-        return pl.concat(
-            [frame.select(slices).head(1), pl.DataFrame(line, schema=schema)], how="horizontal"
-        )
+    def line_of(known: pl.DataFrame) -> dict[str, Any]:
+        values = distances_to_neighbours(*points.arrays(known), n_neighbors)
+        return {"n": known.height, "apart": None if values is None else float(values.sum())}
 
-    return _per_slice(guarded, slices, summed, {"n": pl.Int64(), "apart": pl.Float64()})
+    return points.one_line_per_slice(line_of, {"n": pl.Int64(), "apart": pl.Float64()}, LIMIT)
 
 
 neighbours = Tally(
@@ -104,9 +99,9 @@ _individual = functools.partial(
 
 @_individual(("pred", "features"), ideal=1.0)
 def consistency() -> pl.Expr:
-    """How alike the decisions of near rows are.
+    """How similar the decisions for similar rows are.
 
-    One less the mean distance between a row's decision and the mean decision of the rows nearest
+    One minus the mean distance between a row's decision and the mean decision of the rows nearest
     to it by its features.
 
     Formula: ``1 - mean over rows of |y_i - mean of y over the n_neighbors rows nearest to i|``.
@@ -118,17 +113,17 @@ def consistency() -> pl.Expr:
     features
         Columns of numbers, compared by Euclidean distance as they are: scale them first.
     n_neighbors
-        How many, the row itself among them, so that with 1 the value is 1.
+        The number of neighbours, the row itself among them; with 1 the value is 1.
 
     Notes
     -----
-    Rows at the same distance (to twelve digits) share the places that are left equally, so that
-    the value does not depend on the order of rows; HolisticAI and AIF360 take any of them.
-    AIF360's ``consistency`` also counts the row itself. A slice with fewer rows than
-    ``n_neighbors`` has none. Decisions may be chances from 0 to 1.
+    Rows at the same distance (to twelve digits) share the remaining ranks equally, so that the
+    value does not depend on the order of rows. HolisticAI and AIF360 take any of them. AIF360's
+    ``consistency`` also counts the row itself. In a slice with fewer rows than ``n_neighbors`` the
+    value is undefined. Decisions may be probabilities from 0 to 1.
 
-    Every row is compared with all of its slice: at most 50,000 rows a slice, more are an error
-    that names `consistency_estimate`.
+    Every row is compared with all rows of its slice, at most 50,000 per slice. More rows are an
+    error that names `consistency_estimate`.
 
     References
     ----------
@@ -147,30 +142,9 @@ def consistency() -> pl.Expr:
     )
 
 
-@overload
+@lazy_or_eager
 def consistency_estimate(
     frame: pl.LazyFrame,
-    *,
-    pred: IntoColumn,
-    features: IntoFeatures,
-    n_neighbors: int = ...,
-    sample: int = ...,
-    seed: int = ...,
-    by: IntoSlices | None = ...,
-) -> pl.LazyFrame: ...
-@overload
-def consistency_estimate(
-    frame: EagerFrame,
-    *,
-    pred: IntoColumn,
-    features: IntoFeatures,
-    n_neighbors: int = ...,
-    sample: int = ...,
-    seed: int = ...,
-    by: IntoSlices | None = ...,
-) -> pl.DataFrame: ...
-def consistency_estimate(
-    frame: IntoFrame,
     *,
     pred: IntoColumn,
     features: IntoFeatures,
@@ -178,11 +152,11 @@ def consistency_estimate(
     sample: int = 2_000,
     seed: int = 0,
     by: IntoSlices | None = None,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Estimate `consistency` from a sample of rows, each beside its true neighbours.
+) -> pl.LazyFrame:
+    """Estimate `consistency` from a sample of rows, each with its true neighbours.
 
-    Neighbours are looked for among all rows of the slice, so that the estimate is unbiased; only
-    the rows that are asked are sampled.
+    Neighbours are searched among all rows of the slice, so that the estimate is unbiased. Only the
+    rows whose neighbours are searched are sampled.
 
     Parameters
     ----------
@@ -191,7 +165,7 @@ def consistency_estimate(
     pred, features, n_neighbors
         As in `consistency`.
     sample
-        Rows a slice that are asked; all of them where there are no more.
+        Rows sampled per slice; all rows if the slice has fewer.
     seed
         Seed of the sample, which depends on the content of the rows and not on their order.
     by
@@ -200,7 +174,7 @@ def consistency_estimate(
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        The slices, ``consistency``, its ``standard_error`` (0 where all rows were asked),
+        The slices, ``consistency``, its ``standard_error`` (0 if all rows were sampled),
         ``sample`` and ``n`` rows.
 
     Examples
@@ -220,21 +194,17 @@ def consistency_estimate(
     """
     _check_whole("sample", sample, 2)
     columns = columns_of(by)
-    for name in slice_names(columns, neighbours):
-        if name in _ESTIMATE:
-            msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
-            raise ValueError(msg)
-    points, slices = _points(as_lazy(frame), columns, pred, features, n_neighbors)
+    slices = slice_names(columns, neighbours)
+    check_distinct([*slices, *_ESTIMATE])
+    points = _points(frame, columns, pred, features, n_neighbors)
 
-    def estimated(frame: pl.DataFrame) -> pl.DataFrame:
-        known = frame.filter(pl.col("|pred").is_not_null())
-        line = pl.DataFrame([_estimate(known, n_neighbors, sample, seed)], schema=_ESTIMATE)
-        return pl.concat([frame.select(slices).head(1), line], how="horizontal")
+    def line_of(known: pl.DataFrame) -> dict[str, Any]:
+        # Equal rows have equal values, so that their order does not change the estimate.
+        ordered = points.arrays(known.sort("pred", *points.features))
+        return _estimate(*ordered, n_neighbors, sample, seed)
 
-    points = _guarded(points, slices, limit=None)
-    result = _per_slice(points, slices, estimated, _ESTIMATE)
-    result = result.sort(slices) if slices else result
-    return result if is_lazy(frame) else collect(result, frame)
+    result = points.one_line_per_slice(line_of, _ESTIMATE, None)
+    return result.sort(slices) if slices else result
 
 
 _ESTIMATE: dict[str, Any] = {
@@ -245,23 +215,23 @@ _ESTIMATE: dict[str, Any] = {
 }
 
 
-def _estimate(known: pl.DataFrame, count: int, sample: int, seed: int) -> dict[str, Any]:
+def _estimate(
+    points: Floats, decisions: Floats, count: int, sample: int, seed: int
+) -> dict[str, Any]:
     import numpy as np
 
-    size = known.height
-    # Equal rows have equal values, so any order among them gives the same estimate.
-    ordered = known.sort("|pred", *(n for n in known.columns if n.startswith(FEATURE)))
-    asked = np.arange(size)
+    size = len(points)
+    sampled = np.arange(size)
     if sample < size:
-        asked = np.sort(np.random.default_rng(seed).choice(size, sample, replace=False))
-    values = distances_to_neighbours(ordered, count, asked)
+        sampled = np.sort(np.random.default_rng(seed).choice(size, sample, replace=False))
+    line: dict[str, Any] = {"sample": len(sampled), "n": size}
+    values = distances_to_neighbours(points, decisions, count, sampled)
     if values is None:
-        return {"consistency": None, "standard_error": None, "sample": len(asked), "n": size}
-    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    unseen = max(0.0, 1 - len(asked) / size)
-    error = spread * float(np.sqrt(unseen / len(asked)))
-    value = 1 - float(values.mean())
-    return {"consistency": value, "standard_error": error, "sample": len(asked), "n": size}
+        return {"consistency": None, "standard_error": None, **line}
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    unseen = max(0.0, 1 - len(sampled) / size)
+    error = deviation * float(np.sqrt(unseen / len(sampled)))
+    return {"consistency": 1 - float(values.mean()), "standard_error": error, **line}
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
@@ -273,115 +243,118 @@ def _check_whole(name: str, value: Any, least: int) -> None:
 # --- rows ---------------------------------------------------------------------------------------
 
 
+class _Points(NamedTuple):
+    """Rows with a decision ``pred``, which is null if the row cannot be compared, and features."""
+
+    rows: Rows
+    lines: pl.LazyFrame
+    features: list[str]
+
+    def arrays(self, known: pl.DataFrame) -> tuple[Floats, Floats]:
+        """Return the features and the decisions of a slice."""
+        import numpy as np
+
+        points = known.select(self.features).to_numpy()
+        return np.ascontiguousarray(points, dtype=np.float64), known["pred"].to_numpy()
+
+    def one_line_per_slice(
+        self,
+        line_of: Callable[[pl.DataFrame], dict[str, Any]],
+        schema: Mapping[str, pl.DataType],
+        limit: int | None,
+    ) -> pl.LazyFrame:
+        """Compute a line from the comparable rows of every slice, of at most `limit` rows."""
+        keys = self.rows.keys
+
+        def with_keys(frame: pl.DataFrame) -> pl.DataFrame:
+            known = frame.filter(pl.col("pred").is_not_null())
+            line = pl.DataFrame([line_of(known)], schema=dict(schema))
+            return pl.concat([frame.select(keys).head(1), line], how="horizontal")
+
+        lines = map_slices(_guarded(self, limit), keys, with_keys, schema)
+        return self.rows.table(lines, [], list(schema))
+
+
 def _points(
-    rows: pl.LazyFrame,
+    frame: pl.LazyFrame,
     by: Sequence[pl.Expr],
     pred: IntoColumn | None,
     features: IntoFeatures | None,
     n_neighbors: int,
-) -> tuple[pl.LazyFrame, list[str]]:
-    """Give slices, decision and features; no decision where the row cannot be compared."""
+) -> _Points:
+    """Resolve slices, decision and features."""
+    if pred is None:
+        msg = '`fairness.neighbours` needs the role `pred`: add `pred="<column>"`'
+        raise TypeError(msg)
     _check_whole("n_neighbors", n_neighbors, 1)
-    columns = resolve_columns(rows, by, {"pred": pred})
-    decided = columns.pop("pred")
-    if not (decided.dtype.is_numeric() or decided.dtype in (pl.Boolean, pl.Null)):
+    columns, _ = features_of(frame, features)
+    rows = Rows.of(frame, by, pred=Role(pred, _decision_of), more=columns)
+    read = ["pred", *columns]
+    complete = pl.all_horizontal(pl.col(name).fill_nan(None).is_not_null() for name in read)
+    lines = rows.frame.select(*rows.keys, pl.when(complete).then("pred").alias("pred"), *columns)
+    return _Points(rows, lines, list(columns))
+
+
+def _decision_of(column: Column) -> pl.Expr:
+    if not is_number(column.dtype):
         msg = (
-            f"`pred` is {decided.dtype}, not a number from 0 to 1: write what counts as positive as"
-            f' an expression, such as `pred={decided.text} == "yes"`'
+            f"`pred` is {column.dtype}, not a number from 0 to 1: write what counts as positive as"
+            f' an expression, such as `pred={column.text} == "yes"`'
         )
         raise TypeError(msg)
-    given, names = features_of(rows, features)
-    keys = {name: row_key(column) for name, column in columns.items()}
-    decision = decided.expression.cast(pl.Float64).fill_nan(None)
-    named = rows.select(**keys, **{"|pred": decision}, **given)
-    read = ["|pred", *(FEATURE + name for name in names)]
-    complete = pl.all_horizontal(pl.col(name).fill_nan(None).is_not_null() for name in read)
-    return named.with_columns(pl.when(complete).then("|pred").alias("|pred")), list(keys)
+    return number_of(column)
 
 
-def _guarded(points: pl.LazyFrame, slices: list[str], *, limit: int | None) -> pl.LazyFrame:
-    """Give the rows, or stop where a slice has too many or a decision is none."""
-    features = [n for n in points.collect_schema().names() if n.startswith(FEATURE)]
-    outside = (~pl.col("|pred").is_between(0, 1)).any()
-    known = pl.col("|pred").is_not_null()
-    endless = pl.any_horizontal((known & pl.col(n).is_infinite()).any() for n in features)
-    facts = [
-        pl.col("|pred").count().alias("|size"),
-        outside.alias("|outside"),
-        endless.alias("|endless"),
-    ]
-    sizes = points.group_by(slices).agg(facts) if slices else points.select(facts)
-    faults = [
-        fault(
-            pl.col("|outside"),
-            "`pred` holds a value that is not from 0 to 1: write what counts as positive as an"
-            ' expression, such as `pred=pl.col("score") > 0.5`',
-        ),
-        fault(pl.col("|endless"), "`features` hold a value that is infinite: leave the row out"),
-    ]
-    if limit is not None:
-        message = f"`consistency` compares all rows of a slice, and there are more than {limit:,}"
-        faults.append(fault(pl.col("|size") > limit, f"{message}: use `consistency_estimate`"))
-    size = pl.col("|size").cast(pl.Int64)
-    few = sizes.select(*slices, **{"|few": pl.coalesce(*faults, size)})
-    if slices:
-        joined = points.join(few, on=slices, how="inner", nulls_equal=True)
-    else:
-        joined = points.join(few, how="cross")
-    return joined.filter(pl.col("|few") >= 0).drop("|few")
-
-
-def _per_slice(
-    rows: pl.LazyFrame,
-    slices: list[str],
-    function: Callable[[pl.DataFrame], pl.DataFrame],
-    values: dict[str, Any],
-) -> pl.LazyFrame:
-    """Call `function` with the rows of every slice; it gives one line."""
-    schema = rows.collect_schema()
-    result = pl.Schema({name: schema[name] for name in slices} | values)
-    if slices:
-        return rows.group_by(slices).map_groups(function, schema=result)
-    return rows.map_batches(
-        function,
-        schema=result,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
+def _guarded(points: _Points, limit: int | None) -> pl.LazyFrame:
+    """Return the rows, or raise if a slice has too many or a value cannot be compared."""
+    size, outside, infinite = hidden("size"), hidden("outside"), hidden("infinite")
+    pred = pl.col("pred")
+    of_known = [(pred.is_not_null() & pl.col(name).is_infinite()).any() for name in points.features]
+    facts = {
+        size: pred.count(),
+        outside: (~pred.is_between(0, 1)).any(),
+        infinite: pl.any_horizontal(of_known),
+    }
+    not_a_decision = (
+        "`pred` holds a value that is not from 0 to 1: write what counts as positive as an"
+        ' expression, such as `pred=pl.col("score") > 0.5`'
     )
+    not_finite = "`features` hold a value that is infinite: leave the row out"
+    faults = [Fault(pl.col(outside), not_a_decision), Fault(pl.col(infinite), not_finite)]
+    if limit is not None:
+        large = f"`consistency` compares all rows of a slice, and there are more than {limit:,}"
+        faults.append(Fault(pl.col(size) > limit, f"{large}: use `consistency_estimate`"))
+    return guarded(points.lines, points.rows.keys, facts, faults)
 
 
 # --- neighbours ---------------------------------------------------------------------------------
 
 
 def distances_to_neighbours(
-    frame: pl.DataFrame, count: int, asked: Integers | None = None
+    points: Floats, decisions: Floats, count: int, sampled: Integers | None = None
 ) -> Floats | None:
-    """Give for every row asked the distance of its decision from its neighbours' mean."""
+    """Return, for every sampled row, the distance of its decision from its neighbours' mean."""
     import numpy as np
     from scipy.spatial import KDTree
 
-    columns = [name for name in frame.columns if name.startswith(FEATURE)]
-    points = np.ascontiguousarray(frame.select(columns).to_numpy(), dtype=np.float64)
-    decisions: Floats = frame["|pred"].to_numpy()
     if len(points) < count:
         return None
-    asked = np.arange(len(points)) if asked is None else asked
+    sampled = np.arange(len(points)) if sampled is None else sampled
     if count == 1:
-        return np.zeros(len(asked))
+        return np.zeros(len(sampled))
     wanted = min(len(points), count + _SPARE)
-    gaps, near = KDTree(points).query(points[asked], k=wanted)
-    own = near == asked[:, None]
-    # Where the last one fetched is tied, or the row itself was not fetched, look at all rows.
+    gaps, near = KDTree(points).query(points[sampled], k=wanted)
+    own = near == sampled[:, None]
+    # If the last row fetched is tied, or the row itself was not fetched, compare with all rows.
     kth = np.sort(np.where(own, np.inf, gaps), axis=1)[:, count - 2]
     unclear = (gaps[:, -1] <= kth * (1 + _SAME)) & (wanted < len(points)) | ~own.any(axis=1)
-    means = _means(np.where(own, np.inf, gaps), decisions[near], count)
-    means[unclear] = _in_full(points, decisions, asked[unclear], count)
-    return np.asarray(np.abs(decisions[asked] - (decisions[asked] + means) / count))
+    sums = _sum_of_neighbours(np.where(own, np.inf, gaps), decisions[near], count)
+    sums[unclear] = _in_full(points, decisions, sampled[unclear], count)
+    return np.asarray(np.abs(decisions[sampled] - (decisions[sampled] + sums) / count))
 
 
-def _means(gaps: Floats, decisions: Floats, count: int) -> Floats:
-    """Give the sum of the decisions in the places beside the row's own; ties share a place."""
+def _sum_of_neighbours(gaps: Floats, decisions: Floats, count: int) -> Floats:
+    """Sum the decisions of the other neighbours; rows that are tied share the remaining ranks."""
     import numpy as np
 
     kth = np.partition(gaps, count - 2, axis=1)[:, count - 2 : count - 1]
@@ -393,16 +366,16 @@ def _means(gaps: Floats, decisions: Floats, count: int) -> Floats:
     return total
 
 
-def _in_full(points: Floats, decisions: Floats, asked: Integers, count: int) -> Floats:
-    """Look at all rows, for the few rows asked whose ties go on."""
+def _in_full(points: Floats, decisions: Floats, sampled: Integers, count: int) -> Floats:
+    """Compare with all rows, for the few sampled rows that have more ties."""
     import numpy as np
     from scipy.spatial.distance import cdist
 
     step = max(1, _BLOCK // len(points))
     parts = [np.empty(0)]
-    for start in range(0, len(asked), step):
-        rows = asked[start : start + step]
+    for start in range(0, len(sampled), step):
+        rows = sampled[start : start + step]
         gaps: Floats = np.asarray(cdist(points[rows], points), dtype=np.float64)
         gaps[np.arange(len(rows)), rows] = np.inf
-        parts.append(_means(gaps, np.broadcast_to(decisions, gaps.shape), count))
+        parts.append(_sum_of_neighbours(gaps, np.broadcast_to(decisions, gaps.shape), count))
     return np.concatenate(parts)
