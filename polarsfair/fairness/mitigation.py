@@ -1,8 +1,8 @@
 """Repairing decisions after training: rates found by a linear programme, applied row by row.
 
 A goal (`EqualizedOdds`, `EqualOpportunity`, `DemographicParity`, `GroupThresholds`) is fitted to a
-frame, of which it needs only the small table of counts. What it gives, a `Mitigation`, is a frozen
-value that transforms other frames lazily.
+frame. It needs only the small table of counts. The result, a `Mitigation`, is a frozen value that
+transforms other frames lazily.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import polars as pl
 
 from polarsfair._engine.evaluate import measure
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.frames import as_given, as_lazy
 from polarsfair.fairness._decisions.errors import (
     equal_opportunity,
     equalized_odds,
@@ -21,7 +21,7 @@ from polarsfair.fairness._decisions.errors import (
 )
 from polarsfair.fairness._decisions.rates import accuracy
 from polarsfair.fairness._decisions.selection import stat_parity
-from polarsfair.fairness._mitigation import cells as choices
+from polarsfair.fairness._mitigation import cells
 from polarsfair.fairness._mitigation.apply import Unknown, transformed
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from polarsfair.fairness._scores.bins import Bins
 
 Cost: TypeAlias = "Sequence[Sequence[float]]"
-"""``cost[label][decision]``: rows are what was true, columns what was decided."""
+"""``cost[label][decision]``: a row per true label, a column per decision."""
 
 Constraint: TypeAlias = Literal["decisions", "expected_score"]
 Parity: TypeAlias = Literal["equalized_odds", "equal_opportunity", "demographic_parity"]
@@ -55,18 +55,18 @@ class Mitigation:
     Attributes
     ----------
     rates
-        For goals that flip decisions, a row per group: ``keep``, the chance that a positive
-        decision is kept, and ``turn``, the chance that a negative one is turned. For
+        For goals that flip decisions, a row per group: ``keep``, the probability that a
+        positive decision is kept, and ``turn``, the probability that a negative one is turned. For
         `GroupThresholds`, rows of ``group``, ``threshold`` and ``share``: the share of draws that
-        this threshold decides (an infinite one selects nobody).
+        this threshold decides (an infinite threshold selects no rows).
     achieved
         A row per group, in expectation over the draws: ``n`` (or the sum of weights),
         ``true_positive_rate``, ``false_positive_rate``, ``selection_rate``, ``accuracy`` and
-        ``accuracy_cost``, the accuracy that the repair takes.
+        ``accuracy_cost``, the accuracy that the repair costs.
     report
         A row per metric: its value ``before`` and ``after``, and the mean ``cost`` of a row.
     columns
-        The columns as they were in `fit`.
+        The columns that were passed to `fit`.
     """
 
     rates: pl.DataFrame
@@ -114,24 +114,24 @@ class Mitigation:
         Parameters
         ----------
         frame
-            Rows to decide; labels are not needed.
+            Rows to decide, without labels.
         key
-            The column, or several, that tell rows apart. A row's draw follows from its key and
-            the seed alone: the same in any order, file, batch or engine.
+            The column, or several columns, that identify a row. A row's draw depends only on its
+            key and the seed: it is the same in any order, file, batch or engine.
         unknown
-            What to do with a row whose group was not there in `fit`, or is null: ``"error"``, or
-            ``"keep"`` its decision (after `GroupThresholds`, which has none to keep: null).
+            What to do with a row whose group was absent in `fit`, or is null: ``"error"``, or
+            ``"keep"`` its decision (after `GroupThresholds`, which reads no decision: null).
         seed
-            Another seed, other draws.
+            Seed of the draws.
         pred, group, score
-            Columns or expressions, where they are not those of `fit`.
+            Columns or expressions, if they differ from those of `fit`.
 
         Notes
         -----
-        Whole numbers, dates and times as keys are mixed by fixed arithmetic, and their draws are
-        the same for ever. Text, floats and other keys go through Polars' own ``hash``, which may
-        change between versions of Polars: their draws are reproducible only within one. Rows
-        without a key share one draw. An unknown decision or score stays unknown.
+        Keys that are whole numbers, dates or times are mixed by fixed arithmetic, so that their
+        draws never change. Text, floats and other keys are hashed by Polars. That hash may change
+        between versions of Polars, so that their draws are reproducible only within one version.
+        Rows without a key share one draw. An unknown decision or score stays unknown.
 
         Examples
         --------
@@ -146,7 +146,7 @@ class Mitigation:
         given = {"pred": pred, "group": group, "score": score}
         columns = {**self.columns, **{k: v for k, v in given.items() if v is not None}}
         result = transformed(as_lazy(frame), self.rates, columns, key, unknown, seed)
-        return result if is_lazy(frame) else collect(result, frame)
+        return as_given(result, frame)
 
 
 @dataclass(frozen=True)
@@ -156,13 +156,13 @@ class _Flipping:
     Parameters
     ----------
     cost
-        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+        ``cost[label][decision]``, which is minimised. By default errors cost 1.
     """
 
     cost: Cost = _ERRORS
 
     def __post_init__(self) -> None:
-        choices.check_cost(self.cost)
+        cells.check_cost(self.cost)
 
     def fit(
         self,
@@ -184,9 +184,9 @@ class _Flipping:
             True label and decision, 0 or 1; the group, or several columns: their intersection.
             Rows in which one of them is null are left out.
         score
-            Needed for ``constraint="expected_score"`` alone.
+            Needed only for ``constraint="expected_score"``.
         weight
-            What each row counts; one that weighs nothing is not there.
+            Weight of each row; rows with weight 0 do not count.
 
         Returns
         -------
@@ -195,46 +195,45 @@ class _Flipping:
 
         Notes
         -----
-        A stored table of `fairness.decisions` is a frame as good as its rows:
+        A stored table of `fairness.decisions` can be used instead of its rows:
         ``fit(table, label="label", pred="pred", group="group", weight="n")``, or ``weight="w"``
-        where it was counted with weights.
+        if it was counted with weights.
         """
         columns = {"label": label, "pred": pred, "group": group, "score": score, "weight": weight}
-        cells = choices.decision_cells(as_lazy(frame), columns, scored=self._scored)
-        rates, after = choices.flip(cells, self._equal, self.cost, scored=self._scored)
-        kept = {"pred": pred, "group": group}
-        return _fitted(rates, cells, after, self.cost, kept)
+        before = cells.decision_cells(as_lazy(frame), columns, scored=self._scored)
+        rates, after = cells.flip(before, self._equal, self.cost, scored=self._scored)
+        return _fitted(rates, before, after, self.cost, {"pred": pred, "group": group})
 
     @property
     def _scored(self) -> bool:
         return False
 
     @property
-    def _equal(self) -> tuple[choices.Rate, ...]:
+    def _equal(self) -> tuple[cells.Rate, ...]:
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class EqualizedOdds(_Flipping):
-    """Make true and false positive rates equal in all groups at the least cost.
+    """Make true and false positive rates equal in all groups at the smallest cost.
 
-    Decisions are flipped at random, at rates per group that a linear programme finds: for any
-    number of groups, errors weighted by the number of rows.
+    Decisions are flipped at random, at rates per group that a linear programme finds. There may be
+    any number of groups, and errors are weighted by the number of rows.
 
     Parameters
     ----------
     cost
-        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+        ``cost[label][decision]``, which is minimised. By default errors cost 1.
     constraint
         ``"decisions"``: the two rates of the decisions are equal. ``"expected_score"``: the mean
-        score after flipping, given the label, is equal, and groups count alike however large:
-        Jurity's programme. It needs ``score`` in `fit` and leaves the rates of the decisions
-        unequal, as the report shows.
+        score after flipping, given the label, is equal, and groups of any size have the same
+        weight. This is Jurity's programme. It needs ``score`` in `fit` and leaves the rates of the
+        decisions unequal, as the report shows.
 
     Notes
     -----
-    A group without a positive or without a negative label has no such rate: an error that names
-    it. Rates of exactly 0 or 1 are rates like others; Jurity takes them for "not fitted".
+    If a group has no positive or no negative label, a rate is undefined: an error names the group.
+    Rates of exactly 0 or 1 are valid; Jurity reads them as "not fitted".
 
     References
     ----------
@@ -280,18 +279,18 @@ class EqualizedOdds(_Flipping):
         return self.constraint == "expected_score"
 
     @property
-    def _equal(self) -> tuple[choices.Rate, ...]:
+    def _equal(self) -> tuple[cells.Rate, ...]:
         return ("true_positive_rate", "false_positive_rate")
 
 
 @dataclass(frozen=True)
 class EqualOpportunity(_Flipping):
-    """Make true positive rates equal in all groups at the least cost.
+    """Make true positive rates equal in all groups at the smallest cost.
 
     Parameters
     ----------
     cost
-        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+        ``cost[label][decision]``, which is minimised. By default errors cost 1.
 
     References
     ----------
@@ -318,18 +317,18 @@ class EqualOpportunity(_Flipping):
     """
 
     @property
-    def _equal(self) -> tuple[choices.Rate, ...]:
+    def _equal(self) -> tuple[cells.Rate, ...]:
         return ("true_positive_rate",)
 
 
 @dataclass(frozen=True)
 class DemographicParity(_Flipping):
-    """Make selection rates equal in all groups at the least cost.
+    """Make selection rates equal in all groups at the smallest cost.
 
     Parameters
     ----------
     cost
-        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+        ``cost[label][decision]``, which is minimised. By default errors cost 1.
 
     References
     ----------
@@ -347,32 +346,33 @@ class DemographicParity(_Flipping):
     """
 
     @property
-    def _equal(self) -> tuple[choices.Rate, ...]:
+    def _equal(self) -> tuple[cells.Rate, ...]:
         return ("selection_rate",)
 
 
 @dataclass(frozen=True)
 class GroupThresholds:
-    """Give every group thresholds of its own, mixed at random where one alone cannot do.
+    """Find thresholds per group, mixed at random if a single threshold is not enough.
 
     From the table of scores a linear programme finds, per group, up to three thresholds and how
-    often each decides, so that the groups are equal in what `parity` says at the least cost.
+    often each decides. The groups are then equal in what `parity` names, at the smallest cost.
 
     Parameters
     ----------
     parity
-        What is made equal: ``"equalized_odds"``, ``"equal_opportunity"`` (true positive rates) or
-        ``"demographic_parity"`` (selection rates).
+        The rates to make equal: ``"equalized_odds"``, ``"equal_opportunity"`` (true positive
+        rates) or ``"demographic_parity"`` (selection rates).
     cost
-        ``cost[label][decision]``; what is minimised. By default errors cost 1.
+        ``cost[label][decision]``, which is minimised. By default errors cost 1.
     bins
-        Where thresholds may lie, as in `fairness.scores`; None is every distinct score.
+        Possible thresholds: the edges of bins as in `fairness.scores`; None is every distinct
+        score.
 
     Notes
     -----
-    A decision at threshold t is score >= t. The report's "before" is the one threshold for
-    everybody that costs least. Fairlearn's ``ThresholdOptimizer`` searches a grid for the same
-    optimum and draws its thresholds halfway between scores.
+    A decision at threshold t is score >= t. The report's "before" is the cheapest single threshold
+    for all groups. Fairlearn's ``ThresholdOptimizer`` searches a grid for the same optimum and puts
+    its thresholds halfway between scores.
 
     References
     ----------
@@ -401,9 +401,9 @@ class GroupThresholds:
     bins: Bins = 1000
 
     def __post_init__(self) -> None:
-        choices.check_cost(self.cost)
-        if self.parity not in choices.PARITIES:
-            msg = f"`parity` is one of {', '.join(choices.PARITIES)}, got {self.parity!r}"
+        cells.check_cost(self.cost)
+        if self.parity not in cells.PARITIES:
+            msg = f"`parity` is one of {', '.join(cells.PARITIES)}, got {self.parity!r}"
             raise ValueError(msg)
 
     def fit(
@@ -425,7 +425,7 @@ class GroupThresholds:
             True label, 0 or 1; the score; the group, or several columns: their intersection.
             Rows in which one of them is null are left out.
         weight
-            What each row counts; one that weighs nothing is not there.
+            Weight of each row; rows with weight 0 do not count.
 
         Returns
         -------
@@ -434,14 +434,14 @@ class GroupThresholds:
 
         Notes
         -----
-        A stored table of `fairness.scores` is a frame as good as its rows: with ``bins=None``,
+        A stored table of `fairness.scores` can be used instead of its rows: with ``bins=None``,
         ``fit(table, label="label", score="low", group="group", weight="n")``, or ``weight="w"``
-        where it was counted with weights.
+        if it was counted with weights.
         """
         columns = {"label": label, "score": score, "group": group, "weight": weight}
-        points = choices.score_points(as_lazy(frame), columns, self.bins)
-        equal = choices.PARITIES[self.parity]
-        rates, before, after = choices.thresholds(points, equal, self.cost)
+        points = cells.score_points(as_lazy(frame), columns, self.bins)
+        equal = cells.PARITIES[self.parity]
+        rates, before, after = cells.thresholds(points, equal, self.cost)
         return _fitted(rates, before, after, self.cost, {"score": score, "group": group})
 
 
@@ -452,20 +452,20 @@ def _fitted(
     cost: Cost,
     columns: Mapping[str, Any],
 ) -> Mitigation:
-    """Put the rates beside what they achieve."""
+    """Return the rates with the report of what they achieve."""
     table = pl.concat(
-        choices.as_decisions(cells).with_columns(when=pl.lit(when))
-        for when, cells in (("after", after), ("before", before))
+        cells.as_decisions(counted).with_columns(when=pl.lit(when))
+        for when, counted in (("after", after), ("before", before))
     )
     values = measure(table, _REPORTED, by="when").drop("when")
     costs = {
         "metric": "cost",
-        "before": choices.mean_cost(before, cost),
-        "after": choices.mean_cost(after, cost),
+        "before": cells.mean_cost(before, cost),
+        "after": cells.mean_cost(after, cost),
     }
     report = values.transpose(
         include_header=True, header_name="metric", column_names=["after", "before"]
     )
     report = pl.concat([report, pl.DataFrame([costs])], how="diagonal")
-    achieved = choices.achieved(before, after)
+    achieved = cells.achieved(before, after)
     return Mitigation(rates, achieved, report.select("metric", "before", "after"), columns)

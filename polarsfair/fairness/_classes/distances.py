@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.columns import as_column, check_columns, is_text, schema_of
+from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
 from polarsfair._engine.metric import Metric, define
-from polarsfair._engine.reference import REST, Everyone, mark_reference
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
-from polarsfair._engine.slices import every_slice, joined
+from polarsfair._engine.slices import every_slice, joined, over
 from polarsfair._engine.tally import Tally
 from polarsfair.fairness._types import FairnessMetric
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _PREDICTED = pl.col("pred").is_not_null()
-_IS_REF = pl.col("is_ref")
+_SHARE, _W = pl.col("share"), pl.col("w")
 
 
 def _count_classes(
@@ -79,7 +79,7 @@ def _count_classes(
 
 
 def _of_one_dtype(cells: dict[str, pl.Expr], dtypes: pl.Schema) -> dict[str, pl.Expr]:
-    """Give prediction and label one dtype, so that equal classes are equal."""
+    """Cast prediction and label to one dtype, so that equal classes are equal."""
     inner = {
         role: dtype.inner if isinstance(dtype, pl.List) else dtype for role, dtype in dtypes.items()
     }
@@ -93,8 +93,7 @@ def _of_one_dtype(cells: dict[str, pl.Expr], dtypes: pl.Schema) -> dict[str, pl.
 
 
 def _common_dtype(pred: Any, label: Any) -> Any:
-    text = (pl.String, pl.Categorical, pl.Enum)
-    if pred in text and label in text:
+    if is_text(pred) and is_text(label):
         return pl.String
     if pred.is_integer() and label.is_integer():
         return pl.Int64
@@ -126,77 +125,31 @@ classes = Tally(
 # --- distances between groups -------------------------------------------------------------------
 
 
-def _sides(
-    cells: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], ref: Any
-) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Give the cells of both sides of every comparison, under the pair's names.
-
-    ``one`` is a group; ``other`` another one, the reference, or everyone (else). Without a
-    reference both orders of a pair are there; their distances are equal, so neither mean nor
-    maximum mind.
-    """
-    groups = cells.select(*keys, "group").unique()
-    if isinstance(ref, Everyone):
-        others = _everyone(cells, groups, keys, names, ref)
-    else:
-        pairs = _pairs(groups, keys, ref)
-        others = joined(pairs, cells.rename({"group": "other"}), [*keys, "other"])
-    pair = [*keys, "one", "other"]
-    ones = joined(others.select(pair).unique(), cells.rename({"group": "one"}), [*keys, "one"])
-    return ones.select(*pair, *names, "w"), others.select(*pair, *names, "w")
-
-
-def _pairs(groups: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
-    one, other = groups, groups
-    if ref is not None:
-        marked = mark_reference(groups, ref, "is_ref")
-        one, other = (marked.filter(side).drop("is_ref") for side in (~_IS_REF, _IS_REF))
-    paired = joined(one.rename({"group": "one"}), other.rename({"group": "other"}), keys)
-    return paired.filter(pl.col("one") != pl.col("other"))
-
-
-def _everyone(
-    cells: pl.LazyFrame,
-    groups: pl.LazyFrame,
-    keys: Sequence[str],
-    names: Sequence[str],
-    ref: Everyone,
+def _side_shares(
+    table: pl.LazyFrame, keys: Sequence[str], ref: Any, cells: Sequence[str], given: Sequence[str]
 ) -> pl.LazyFrame:
-    """Add up everyone, or everyone else, beside each group; one group alone has no other."""
-    beside = joined(groups.rename({"group": "one"}), cells, keys)
-    several = pl.col("group").n_unique()
-    beside = beside.filter((several.over(list(keys)) if keys else several) > 1)
-    if ref is REST:
-        beside = beside.filter(pl.col("group") != pl.col("one"))
-    totals = beside.group_by(*keys, "one", *names).agg(pl.col("w").sum())
-    return totals.with_columns(other=pl.lit(ref.value))
+    """Return, for both sides of every pair of groups, the share of each cell.
 
-
-def _signed(ones: pl.LazyFrame, others: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
-    """Subtract, for every pair and cell, the other side's share from the one's."""
-    stacked = pl.concat([ones, others.with_columns(-pl.col("share"))])
-    return stacked.group_by(by).agg(pl.col("share").sum())
-
-
-def _known_cells(table: pl.LazyFrame, keys: Sequence[str], cells: Sequence[str]) -> pl.LazyFrame:
+    Shares are among the rows of the side that have the same values of `given`.
+    """
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in ("group", *cells))
-    return (
-        table.filter(known & (pl.col("w") > 0))
-        .group_by(*keys, "group", *cells)
-        .agg(pl.col("w").sum())
-    )
+    counted = table.filter(known & (_W > 0)).group_by(*keys, "group", *cells).agg(_W.sum())
+    side = [*keys, *PAIR, SIDE]
+    sides = pair_sides(counted, keys, ref).group_by(*side, *cells).agg(_W.sum())
+    return sides.select(*side, *cells, share=_W / _W.sum().over(*side, *given))
+
+
+def _gaps(shares: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
+    """Subtract, for every pair and cell, the other side's share from the own one."""
+    signed = pl.when(pl.col(SIDE) == 0).then(_SHARE).otherwise(-_SHARE)
+    return shares.group_by(by).agg(share=signed.sum())
 
 
 def _parity_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per pair of groups: the distance of their predictions."""
-    pair = [*keys, "one", "other"]
-    share = (pl.col("w") / pl.col("w").sum().over(pair)).alias("share")
-    cells = _known_cells(table, keys, ["pred"])
-    ones, others = (
-        side.select(*pair, "pred", share) for side in _sides(cells, keys, ["pred"], ref)
-    )
-    gaps = _signed(ones, others, [*pair, "pred"])
-    lines = gaps.group_by(pair).agg(distance=pl.col("share").abs().sum() / 2)
+    pair = [*keys, *PAIR]
+    gaps = _gaps(_side_shares(table, keys, ref, ["pred"], []), [*pair, "pred"])
+    lines = gaps.group_by(pair).agg(distance=_SHARE.abs().sum() / 2)
     return every_slice(table, lines, keys)
 
 
@@ -208,43 +161,34 @@ def _odds_pairs(
     unseen: Literal["uniform"] | None = None,
 ) -> pl.LazyFrame:
     """View one line per pair of groups: three distances of their confusion matrices."""
-    names, pair = ["pred", "label"], [*keys, "one", "other"]
-    share = (pl.col("w") / pl.col("w").sum().over(*pair, "label")).alias("share")
-    cells = _known_cells(table, keys, names)
-    ones, others = (side.select(*pair, *names, share) for side in _sides(cells, keys, names, ref))
+    cells, pair = ["pred", "label"], [*keys, *PAIR]
+    shares = _side_shares(table, keys, ref, cells, ["label"])
     if unseen is not None:
-        every = _every_class(cells, keys)
-        ones, others = (_with_uniform(side, every, keys, pair) for side in (ones, others))
-    common = ones.select(*pair, "label").join(
-        others, on=[*pair, "label"], how="semi", nulls_equal=True
-    )
-    gaps = _signed(ones, others, [*pair, *names])
-    gaps = gaps.join(common, on=[*pair, "label"], how="semi", nulls_equal=True)
+        shares = _with_uniform(shares, keys)
+    # A true class counts if both sides have it.
+    common = shares.filter(pl.col(SIDE).n_unique().over(*pair, "label") > 1)
+    gaps = _gaps(common, [*pair, *cells])
     number = pl.col("label").n_unique()
     by_cell = gaps.group_by(pair).agg(
-        opportunity=pl.col("share").abs().sum() / (2 * number),
-        true_rates=pl.col("share").filter(pl.col("pred") == pl.col("label")).abs().sum() / number,
+        opportunity=_SHARE.abs().sum() / (2 * number),
+        true_rates=_SHARE.filter(pl.col("pred") == pl.col("label")).abs().sum() / number,
         classes=number,
     )
-    by_row = gaps.group_by(*pair, "pred").agg(pl.col("share").sum())
-    odds = by_row.group_by(pair).agg(total=pl.col("share").abs().sum())
+    by_row = gaps.group_by(*pair, "pred").agg(_SHARE.sum())
+    odds = by_row.group_by(pair).agg(total=_SHARE.abs().sum())
     lines = joined(by_cell, odds, pair).with_columns(odds=pl.col("total") / (2 * pl.col("classes")))
     return every_slice(table, lines, keys)
 
 
-def _every_class(cells: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    return pl.concat(cells.select(*keys, label=cell) for cell in ("pred", "label")).unique()
-
-
-def _with_uniform(
-    side: pl.LazyFrame, every: pl.LazyFrame, keys: Sequence[str], pair: Sequence[str]
-) -> pl.LazyFrame:
-    """Give a side a uniform column for each true class of the slice that it lacks."""
-    wanted = joined(side.select(pair).unique(), every, keys)
-    lacking = wanted.join(side, on=[*pair, "label"], how="anti", nulls_equal=True)
-    size = pl.len().over(list(keys)) if keys else pl.len()
-    column = every.with_columns(share=1 / size).rename({"label": "pred"})
-    return pl.concat([side, joined(lacking, column, keys).select(*pair, "pred", "label", "share")])
+def _with_uniform(shares: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Add a uniform column for each true class of the slice that a side lacks."""
+    side = [*keys, *PAIR, SIDE]
+    every = pl.concat(shares.select(*keys, label=cell) for cell in ("pred", "label")).unique()
+    wanted = joined(shares.select(side).unique(), every, keys)
+    lacking = wanted.join(shares, on=[*side, "label"], how="anti", nulls_equal=True)
+    column = every.select(*keys, pred="label", share=1 / over(pl.len(), keys))
+    added = joined(lacking, column, keys).select(*side, "pred", "label", "share")
+    return pl.concat([shares, added])
 
 
 def _reduced(distance: str, reduce: str) -> pl.Expr:
@@ -257,7 +201,7 @@ def _reduced(distance: str, reduce: str) -> pl.Expr:
 def _check_distance(metric: Metric, schema: pl.Schema) -> None:
     if "rows" in schema:
         msg = (
-            f"`{metric.name}` takes one class a row, and `pred` is a list:"
+            f"`{metric.name}` expects one class per row, but `pred` is a list:"
             " use `stat_parity_by_class`"
         )
         raise TypeError(msg)

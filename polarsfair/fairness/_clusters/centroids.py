@@ -74,9 +74,7 @@ def _count_nearest(
     return rows.count(lines, sums=["distance"], faults=faults, bad=list(bad))
 
 
-def _with_distance(
-    rows: Rows, features: Mapping[str, str], centroids: IntoFrame
-) -> pl.LazyFrame:
+def _with_distance(rows: Rows, features: Mapping[str, str], centroids: IntoFrame) -> pl.LazyFrame:
     """Add the distance to the nearest centroid; rows that lack a feature count as 0.
 
     `features` maps names to columns of the rows.

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.faults import binary_message
 from polarsfair._engine.compare import known_as
-from polarsfair._engine.faults import Fault, checked, counted
+from polarsfair._engine.faults import Fault, binary_message, checked, counted
 from polarsfair._engine.metric import Variant, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, Rows, binary, number
 from polarsfair._engine.slices import hidden, summed
@@ -20,7 +19,6 @@ from polarsfair.fairness._decisions.rates import check_boolean, decisions
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from polarsfair._engine.columns import Column
     from polarsfair._typing import IntoColumn, IntoGroup
 
 __all__ = [

@@ -1,23 +1,24 @@
-"""Groups that nobody knows row by row: the most likely one, and rates by way of a surrogate."""
+"""Groups that are not known per row: the most likely group, and rates from a surrogate."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.groups import class_names
 from polarsfair._engine.rows import binary, count_cells
+from polarsfair._engine.slices import hidden, map_slices
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from polarsfair._typing import EagerFrame, IntoColumn, IntoFrame
+    from polarsfair._typing import IntoColumn
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["most_likely", "surrogate_rates"]
 
 SHARES = ("selection_rate", "tp", "fp", "tn", "fn")
-"""What is regressed: shares of a level's rows."""
+"""The shares of a level's rows that are regressed."""
 
 RATES = {
     "true_positive_rate": ("tp", "fn"),
@@ -35,13 +36,13 @@ RATES = {
 }
 """Each rate is the first share over the sum of both."""
 
-_LEVEL = "|level"
+_LEVEL = hidden("level")
 _DEGENERATE = 1e-12, 1e-18
-"""Variances of probabilities below this, relative to the largest or alone, are rounding."""
+"""Variances of probabilities below this, relative to the largest or absolute, are rounding."""
 
 
 def most_likely(group: Mapping[Any, IntoColumn]) -> pl.Expr:
-    """Give the class of largest probability, of several the first: an expression for ``group=``.
+    """Return the class of largest probability, the first if tied: an expression for ``group=``.
 
     Parameters
     ----------
@@ -51,12 +52,13 @@ def most_likely(group: Mapping[Any, IntoColumn]) -> pl.Expr:
     Returns
     -------
     pl.Expr
-        The class; null where a probability is unknown.
+        The class; null if a probability is unknown.
 
     Notes
     -----
-    What Jurity does with likelihoods and no surrogate. It counts a row of 51 % as one of 100 %,
-    and so pulls groups together or apart; expected counts, ``group={...}``, do not.
+    Jurity does this with likelihoods and no surrogate. A row with a probability of 51 % counts like
+    one of 100 %, which biases differences between groups. Expected counts, ``group={...}``, do not
+    have this bias.
 
     Examples
     --------
@@ -70,41 +72,18 @@ def most_likely(group: Mapping[Any, IntoColumn]) -> pl.Expr:
     0.5
     """
     classes = class_names(group)
-    chances = [as_column(into, "group").cast(pl.Float64) for into in group.values()]
-    unknown = pl.any_horizontal(chance.is_null() | chance.is_nan() for chance in chances)
-    largest = pl.max_horizontal(chances)
+    columns = [as_column(into, "group").cast(pl.Float64) for into in group.values()]
+    unknown = pl.any_horizontal(column.is_null() | column.is_nan() for column in columns)
+    largest = pl.max_horizontal(columns)
     likely = pl.lit(None, dtype=classes.dtype)
-    for name, chance in reversed(list(zip(classes.to_list(), chances, strict=True))):
-        likely = pl.when(chance == largest).then(pl.lit(name, classes.dtype)).otherwise(likely)
+    for name, column in reversed(list(zip(classes.to_list(), columns, strict=True))):
+        likely = pl.when(column == largest).then(pl.lit(name, classes.dtype)).otherwise(likely)
     return pl.when(~unknown).then(likely).alias("group")
 
 
-@overload
+@lazy_or_eager
 def surrogate_rates(
     frame: pl.LazyFrame,
-    *,
-    surrogate: IntoColumn,
-    group: Mapping[Any, IntoColumn],
-    pred: IntoColumn,
-    label: IntoColumn | None = ...,
-    trials: int = ...,
-    seed: int = ...,
-    min_rows: int = ...,
-) -> pl.LazyFrame: ...
-@overload
-def surrogate_rates(
-    frame: EagerFrame,
-    *,
-    surrogate: IntoColumn,
-    group: Mapping[Any, IntoColumn],
-    pred: IntoColumn,
-    label: IntoColumn | None = ...,
-    trials: int = ...,
-    seed: int = ...,
-    min_rows: int = ...,
-) -> pl.DataFrame: ...
-def surrogate_rates(
-    frame: IntoFrame,
     *,
     surrogate: IntoColumn,
     group: Mapping[Any, IntoColumn],
@@ -113,13 +92,13 @@ def surrogate_rates(
     trials: int = 100,
     seed: int = 0,
     min_rows: int = 5,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Estimate every class's rates where only a surrogate tells of the class.
+) -> pl.LazyFrame:
+    """Estimate every class's rates if only a surrogate informs about the class.
 
-    A surrogate is something like a post code: for each of its levels the make-up of the people is
-    known. The shares of outcomes per level are regressed on that make-up, levels weighted by
-    their rows, over bootstrap samples of the levels; a class's estimate is what the line gives
-    for a level of nobody else, averaged over the samples.
+    A surrogate is a column such as a post code: for each of its levels the composition of the
+    people is known. The shares of outcomes per level are regressed on that composition, over
+    bootstrap samples of the levels, which are weighted by their rows. A class's estimate is the
+    prediction for a level that consists of this class only, averaged over the samples.
 
     Parameters
     ----------
@@ -129,7 +108,7 @@ def surrogate_rates(
         The level of each row.
     group
         Classes, each with the column or expression of its probability. They add up to 1 in every
-        row, within 1e-6; a level's make-up is the mean over its rows.
+        row, within 1e-6; the composition of a level is the mean over its rows.
     pred, label
         0/1. Without ``label`` only the selection rate is estimated. Rows in which one of them or
         the surrogate is null are left out.
@@ -138,8 +117,8 @@ def surrogate_rates(
     seed
         Seed of the samples.
     min_rows
-        Levels with fewer rows are left out, unless too few levels would be left: then all stay,
-        with a warning.
+        Levels with fewer rows are left out. If too few levels would remain, all are used, with a
+        warning.
 
     Returns
     -------
@@ -150,10 +129,11 @@ def surrogate_rates(
 
     Notes
     -----
-    Lines are not held between 0 and 1: a value outside says that the levels tell too little. The
-    estimator of Jurity's surrogate bootstrap, in double precision; its differences are the rows'
-    differences here. Rows are found by the class's name: Jurity finds them by position after
-    sorting, and so turns the sign of every metric where names are out of alphabetical order.
+    Predictions are not restricted to 0 to 1: a value outside shows that the levels contain too
+    little information. This is the estimator of Jurity's surrogate bootstrap, in double precision;
+    its differences are the differences of the rows here. Jurity finds classes by position after
+    sorting, so that every metric has the wrong sign if names are out of alphabetical order. Here
+    they are found by name.
 
     References
     ----------
@@ -182,10 +162,10 @@ def surrogate_rates(
     └───────┴────────────────┘
     """
     _check(group, trials, min_rows)
-    rows, level = as_lazy(frame), as_column(surrogate, "surrogate").alias(_LEVEL)
-    check_columns(rows, {"surrogate": [level]})
+    level = as_column(surrogate, "surrogate").alias(_LEVEL)
+    check_columns(frame, {"surrogate": [level]})
     cells = {"pred": binary(pred), "label": binary(label)}
-    table = count_cells(rows, [level], group=group, cells=cells, weight=None)
+    table = count_cells(frame, [level], group=group, cells=cells, weight=None)
     levels = _levels(table, group, labelled=label is not None)
     classes = class_names(group)
 
@@ -195,8 +175,7 @@ def surrogate_rates(
 
     shares = SHARES if label is not None else SHARES[:1]
     schema = {"group": classes.dtype, **dict.fromkeys(_columns(shares), pl.Float64())}
-    result = levels.map_batches(estimate, schema=pl.Schema(schema)).sort("group")
-    return result if is_lazy(frame) else collect(result, frame)
+    return map_slices(levels, [], estimate, schema).sort("group")
 
 
 def _check(group: object, trials: Any, min_rows: Any) -> None:
@@ -215,7 +194,7 @@ def _check(group: object, trials: Any, min_rows: Any) -> None:
 def _levels(
     table: pl.LazyFrame, group: Mapping[Any, IntoColumn], *, labelled: bool
 ) -> pl.LazyFrame:
-    """Give a line per level: its rows, the shares of outcomes, the make-up of its people."""
+    """Return a line per level: its rows, the shares of outcomes, its composition."""
     pred, label, w = pl.col("pred"), pl.col("label"), pl.col("w")
     cells = {"selection_rate": pred}
     if labelled:
@@ -226,13 +205,17 @@ def _levels(
     lines = known.group_by(_LEVEL).agg(
         w.sum(),
         *(w.filter(cell).sum().alias(name) for name, cell in cells.items()),
-        *(w.filter(pl.col("group") == c).sum().alias(f"|p{i}") for i, c in enumerate(group)),
+        *(w.filter(pl.col("group") == c).sum().alias(_share_of(i)) for i, c in enumerate(group)),
     )
     return lines.sort(_LEVEL).with_columns(pl.exclude(_LEVEL, "w") / w)
 
 
+def _share_of(number: int) -> str:
+    return hidden("class", number)
+
+
 def _large_enough(levels: pl.DataFrame, min_rows: int, classes: int) -> pl.DataFrame:
-    # A row's probabilities may add up to a little less than one.
+    # A row's probabilities may add up to slightly less than one.
     kept = levels.filter(pl.col("w") > min_rows - 0.5)
     if kept.height >= classes - 1:
         return kept
@@ -252,7 +235,7 @@ def drawn(levels: int, trials: int, seed: int) -> Integers:
 
 
 def estimates(levels: pl.DataFrame, classes: pl.Series, draws: Integers) -> pl.DataFrame:
-    """Regress the shares of levels on their make-up in every trial, and average by class."""
+    """Regress the shares of levels on their composition in every trial, and average by class."""
     import numpy as np
 
     shares = [name for name in SHARES if name in levels.columns]
@@ -263,14 +246,14 @@ def estimates(levels: pl.DataFrame, classes: pl.Series, draws: Integers) -> pl.D
         return pl.DataFrame({"group": classes, **empty})
     count = np.stack([np.bincount(draw, minlength=levels.height) for draw in draws])
     weights = count.astype(np.float64) * levels["w"].to_numpy()
-    makeup = levels.select(f"|p{i}" for i in range(1, len(classes))).to_numpy()
-    lines = regress(makeup, levels.select(shares).to_numpy(), weights)
+    composition = levels.select(_share_of(i) for i in range(1, len(classes))).to_numpy()
+    lines = regress(composition, levels.select(shares).to_numpy(), weights)
     trials = {name: lines[:, :, i] for i, name in enumerate(shares)}
     if "tp" in trials:
         trials["accuracy"] = trials["tp"] + trials["tn"]
         with np.errstate(divide="ignore", invalid="ignore"):
-            for name, (one, other) in RATES.items():
-                trials[name] = trials[one] / (trials[one] + trials[other])
+            for name, (share, rest) in RATES.items():
+                trials[name] = trials[share] / (trials[share] + trials[rest])
     means = {name: pl.Series(_mean(values)) for name, values in trials.items()}
     return pl.DataFrame({"group": classes, **means}).with_columns(
         pl.exclude("group").fill_nan(None)
@@ -292,24 +275,24 @@ def _mean(values: Floats) -> Floats:
     return average
 
 
-def regress(makeup: Floats, shares: Floats, weights: Floats) -> Floats:
-    """Fit shares by make-up with an intercept, once per line of weights.
+def regress(composition: Floats, shares: Floats, weights: Floats) -> Floats:
+    """Fit shares by composition with an intercept, once per line of weights.
 
-    Gives, per trial, class and share, the value for a level of that class alone. Where levels do
-    not tell classes apart, the smallest slopes are taken: none with a single level.
+    Returns, per trial, class and share, the value for a level of that class only. If levels do not
+    separate classes, the smallest slopes are taken: 0 with a single level.
     """
     import numpy as np
 
     total = weights.sum(axis=1)
-    mean_x, mean_y = (weights @ values / total[:, None] for values in (makeup, shares))
-    x = makeup - mean_x[:, None]
+    mean_x, mean_y = (weights @ values / total[:, None] for values in (composition, shares))
+    x = composition - mean_x[:, None]
     y = shares - mean_y[:, None]
-    heavy = x * (weights / total[:, None])[:, :, None]
-    spread, vectors = np.linalg.eigh(np.swapaxes(heavy, 1, 2) @ x)
-    relative, alone = _DEGENERATE
-    told = spread > np.maximum(spread[:, -1:] * relative, alone)
-    inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=told)
-    turned = np.swapaxes(vectors, 1, 2) @ (np.swapaxes(heavy, 1, 2) @ y)
-    slopes = vectors @ (inverse[:, :, None] * turned)
+    weighted = np.swapaxes(x * (weights / total[:, None])[:, :, None], 1, 2)
+    variance, vectors = np.linalg.eigh(weighted @ x)
+    relative, absolute = _DEGENERATE
+    sound = variance > np.maximum(variance[:, -1:] * relative, absolute)
+    inverse = np.divide(1.0, variance, out=np.zeros_like(variance), where=sound)
+    rotated = np.swapaxes(vectors, 1, 2) @ (weighted @ y)
+    slopes = vectors @ (inverse[:, :, None] * rotated)
     start = mean_y - (mean_x[:, None] @ slopes)[:, 0]
     return np.concatenate([start[:, None], start[:, None] + slopes], axis=1)

@@ -1,4 +1,4 @@
-"""From small tables to rates: what the programmes of mitigation read and what they give."""
+"""From small tables to rates: the input and the results of the programmes of mitigation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
+from polarsfair._engine.columns import binary_of, resolve_columns
 from polarsfair._engine.faults import binary_message
 from polarsfair._engine.frames import collect
-from polarsfair._engine.legacy import binary_key, resolve_columns
 from polarsfair._formula import quotient
 from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._mitigation.programme import Moment, Programme, solve
@@ -32,8 +32,8 @@ CELLS = {"tn": (False, False), "fp": (False, True), "fn": (True, False), "tp": (
 """Label and decision of each cell of a group."""
 
 _TN, _FP, _FN, _TP = (pl.col(cell) for cell in CELLS)
-_CHANCES = (-sys.float_info.max, 0.0, math.nextafter(1.0, 2.0), sys.float_info.max)
-"""The bin of all chances, from 0 to 1, between those of what is none."""
+_PROBABILITIES = (-sys.float_info.max, 0.0, math.nextafter(1.0, 2.0), sys.float_info.max)
+"""Edges of bins: valid probabilities in the middle bin, anything else outside it."""
 
 
 def check_cost(cost: Sequence[Sequence[float]]) -> None:
@@ -52,7 +52,7 @@ def check_cost(cost: Sequence[Sequence[float]]) -> None:
 
 
 def decision_cells(rows: pl.LazyFrame, columns: Mapping[str, Any], *, scored: bool) -> pl.DataFrame:
-    """Count every group's four cells, and in each the sum of scores where asked for."""
+    """Count every group's four cells and, with `scored`, sum the scores in each."""
     check_group(columns["group"])
     roles = {name: columns[name] for name in ("group", "label", "weight")}
     if not scored:
@@ -68,9 +68,9 @@ def _scored_cells(
     if columns["score"] is None:
         msg = '`constraint="expected_score"` needs the role `score`: add `score="<column>"`'
         raise TypeError(msg)
-    pred = resolve_columns(rows, [], {"pred": columns["pred"]})["pred"]
-    decided = binary_key(pred).alias("decision")
-    table = scores(rows, score=columns["score"], bins=_CHANCES, by=decided, **roles)
+    pred = resolve_columns(rows, {}, {}, {"pred": columns["pred"]})["pred"]
+    decided = binary_of(pred).alias("decision")
+    table = scores(rows, score=columns["score"], bins=_PROBABILITIES, by=decided, **roles)
     counted = collect(table, None).filter(pl.col("low").is_not_null())
     if (counted["low"] != 0).any():
         msg = (
@@ -85,16 +85,15 @@ def _scored_cells(
 
 
 def check_group(group: object) -> None:
-    """Raise for groups that no row can be looked up in."""
+    """Raise if the group of a row is not known, but only its probabilities."""
     if isinstance(group, Mapping):
-        msg = "mitigation needs the group of every row: give a column, not probabilities"
+        msg = "mitigation needs the group of every row: pass a column, not probabilities"
         raise TypeError(msg)
 
 
 def wide(table: pl.DataFrame, sums: Sequence[str]) -> pl.DataFrame:
-    """Give a line per known group: the weight in each cell, and other sums as ``s_tp``, ..."""
-    names = ["group", "pred", "label"]
-    known = weighing(table, names)
+    """Return a line per known group: the weight in each cell, and other sums as ``s_tp``, ..."""
+    known = with_weight(table, ["group", "pred", "label"])
     cells = known.group_by("group").agg(
         pl.col(value)
         .filter(pl.col("label").eq(label) & pl.col("pred").eq(pred))
@@ -108,25 +107,25 @@ def wide(table: pl.DataFrame, sums: Sequence[str]) -> pl.DataFrame:
     return cells.sort("group")
 
 
-def weighing(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Give the lines in which all of `names` are known; one that weighs nothing is not there."""
+def with_weight(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return the lines with a positive weight in which all of `names` are known."""
     weight = pl.col("w" if "w" in table.columns else "n")
     known = table.with_columns(w=weight).filter(pl.col(name).is_not_null() for name in names)
     return known.filter(pl.col("w") > 0)
 
 
 def check_several(groups: int) -> None:
-    """Raise where there is nobody to be equal to."""
+    """Raise if there are no two groups to equalise."""
     if groups < 2:
         msg = (
-            "fewer than two groups have rows with a known group, label and decision (or score):"
-            " there is nothing to make equal"
+            "fewer than two groups have rows with a known group, label and decision (or score),"
+            " so there are no two groups to equalise"
         )
         raise ValueError(msg)
 
 
 def as_decisions(cells: pl.DataFrame) -> pl.DataFrame:
-    """Give cells as a table of decisions, with expected counts as weights."""
+    """Return cells as a table of decisions, with expected counts as weights."""
     return pl.concat(
         cells.select("group", pred=pl.lit(pred), label=pl.lit(label), n=pl.lit(1, pl.Int64), w=cell)
         for cell, (label, pred) in CELLS.items()
@@ -134,7 +133,7 @@ def as_decisions(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def mean_cost(cells: pl.DataFrame, cost: Sequence[Sequence[float]]) -> float:
-    """Give what a row costs on average."""
+    """Return the mean cost of a row."""
     total = sum(
         float(cells[cell].sum()) * cost[int(label)][int(pred)]
         for cell, (label, pred) in CELLS.items()
@@ -143,7 +142,7 @@ def mean_cost(cells: pl.DataFrame, cost: Sequence[Sequence[float]]) -> float:
 
 
 def achieved(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Give every group's rates after the repair and what accuracy it took."""
+    """Return every group's rates after the repair, and the accuracy that it cost."""
     size = _TN + _FP + _FN + _TP
     right = quotient(_TN + _TP, size)
     return after.select(
@@ -166,7 +165,7 @@ def flip(
     *,
     scored: bool,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Find the rates of keeping and turning, and the expected cells after them."""
+    """Find the rates of keeping and turning; return them and the expected cells."""
     import numpy as np
 
     check_defined(cells, equal)
@@ -180,7 +179,7 @@ def flip(
         owner=np.repeat(np.arange(cells.height), 2),
         costs=(shares @ steps).ravel(),
         equal=score_moments(cells) if scored else rate_moments(joint, equal),
-        # Where there is nothing to keep or to turn, keeping all and turning none is said.
+        # If there is nothing to keep or to turn, the rates are 1 for keeping and 0 for turning.
         later=((sizes + 1e-6) * [-1, 1]).ravel(),
     )
     keep, turn = solve(programme).reshape(-1, 2).T
@@ -189,13 +188,13 @@ def flip(
 
 
 def _after(cells: pl.DataFrame, keep: pl.Series, turn: pl.Series) -> pl.DataFrame:
-    """Give the cells that are expected after flipping."""
+    """Return the cells that are expected after flipping."""
     fp, tp = keep * _FP + turn * _TN, keep * _TP + turn * _FN
     return cells.select("group", tn=_TN + _FP - fp, fp=fp, fn=_TP + _FN - tp, tp=tp)
 
 
 def check_defined(cells: pl.DataFrame, equal: Sequence[Rate]) -> None:
-    """Raise where a group lacks the labels that a rate is made of."""
+    """Raise if a group lacks the labels that a rate needs."""
     needs = {"true_positive_rate": (1, _TP + _FN), "false_positive_rate": (0, _FP + _TN)}
     for rate in equal:
         if rate not in needs:
@@ -204,14 +203,14 @@ def check_defined(cells: pl.DataFrame, equal: Sequence[Rate]) -> None:
         lacking = cells.filter(size <= 0)["group"].to_list()
         if lacking:
             msg = (
-                f"the {rate.replace('_', ' ')} of the groups {lacking} is undefined, since no row"
-                f" of theirs has label {label}: leave these groups out of `fit`"
+                f"the {rate.replace('_', ' ')} of the groups {lacking} is undefined, because none"
+                f" of their rows has label {label}: leave these groups out of `fit`"
             )
             raise ValueError(msg)
 
 
 def rate_moments(joint: Floats, equal: Sequence[Rate]) -> list[Moment]:
-    """Give the rates of the decisions after flipping; `joint` is by group, decision, label."""
+    """Return the rates of the decisions after flipping; `joint` is by group, decision, label."""
     import numpy as np
 
     over = {
@@ -227,7 +226,7 @@ def rate_moments(joint: Floats, equal: Sequence[Rate]) -> list[Moment]:
 
 
 def score_moments(cells: pl.DataFrame) -> list[Moment]:
-    """Give the mean score after flipping, given the label: a flip turns a score s into 1 - s."""
+    """Return the mean score after flipping, given the label: a flip turns a score s into 1 - s."""
     import numpy as np
 
     moments = []
@@ -246,10 +245,10 @@ def score_moments(cells: pl.DataFrame) -> list[Moment]:
 
 
 def score_points(rows: pl.LazyFrame, columns: Mapping[str, Any], bins: Bins) -> pl.DataFrame:
-    """Give every group's decisions at every threshold: a line each, its four cells."""
+    """Return every group's four cells at every threshold: a line per group and threshold."""
     check_group(columns["group"])
     table = collect(scores(rows, bins=bins, **columns), None)
-    known = weighing(table, ["group", "label", "low"])
+    known = with_weight(table, ["group", "label", "low"])
     check_several(known["group"].n_unique())
     weight = pl.col("w").cast(pl.Float64)
     points = known.group_by("group", "low").agg(
@@ -274,7 +273,7 @@ def score_points(rows: pl.LazyFrame, columns: Mapping[str, Any], bins: Bins) -> 
 def thresholds(
     points: pl.DataFrame, equal: Sequence[Rate], cost: Sequence[Sequence[float]]
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Find each group's thresholds; give also the cells of the best common one, and after."""
+    """Find each group's thresholds; also return the cells of the best common one, and after."""
     import numpy as np
 
     before = one_threshold(points, cost)
@@ -301,12 +300,12 @@ def thresholds(
 
 
 def one_threshold(points: pl.DataFrame, cost: Sequence[Sequence[float]]) -> pl.DataFrame:
-    """Give every group's cells at the one threshold for everybody that costs least."""
-    # Groups may be structs, which no join takes; their numbers are as good.
+    """Return every group's cells at the cheapest single threshold for all groups."""
+    # Groups may be structs, which cannot be joined on: join on their numbers instead.
     numbered = points.lazy().with_columns(number=pl.col("group").rle_id())
     all_at = numbered.select("threshold").unique()
     grid = numbered.select("number").unique().join(all_at, how="cross").sort("threshold")
-    # A threshold between two of a group's own decides like the next one above.
+    # A threshold between two of a group's own selects the same rows as the next one above.
     at = grid.join_asof(
         numbered.sort("threshold"),
         on="threshold",

@@ -1,7 +1,7 @@
-"""Chance without a generator: every row draws by a hash of its own key.
+"""Random draws without a generator: a row's draw is a hash of its key.
 
-The draw of a row depends on its key and the seed alone, not on order, file or engine, so that a
-lake is transformed lazily, in parallel, and the same way twice.
+The draw of a row depends only on its key and the seed, not on order, file or engine. A lake can
+therefore be transformed lazily and in parallel, and a second run returns the same decisions.
 """
 
 from __future__ import annotations
@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.slices import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SIDES = 2**32
-"""How many outcomes a draw has: a chance is kept as a whole number of them."""
+"""The number of outcomes of a draw: a probability is stored as a whole number of them."""
 
-# The rounds of SplitMix64, each a permutation of all words. Its last shift is left out: it would
-# change one of the upper bits, which are the only ones that are used.
+# The rounds of SplitMix64, each a permutation of all words. Its last shift is omitted: only the
+# upper half of the bits is used, and the shift changes only one of these.
 _STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD = 2**64
 
 
 def draws(rows: pl.LazyFrame, key: object, seed: int) -> pl.Expr:
-    """Give every row a whole number from 0 to `SIDES` - 1 that follows from its key."""
+    """Return a whole number from 0 to `SIDES` - 1 for every row, computed from its key."""
     parts = list(key) if isinstance(key, (list, tuple)) else [key]
     if not parts:
-        msg = '`key` is empty: name the column that tells rows apart, such as `key="id"`'
+        msg = '`key` is empty: name the column that identifies a row, such as `key="id"`'
         raise ValueError(msg)
     if not isinstance(seed, int):
         msg = f"`seed` is a whole number, got {seed!r}"
         raise TypeError(msg)
-    columns = {f"|k{i}": as_column(part, "key") for i, part in enumerate(parts)}
+    columns = {hidden("key", i): as_column(part, "key") for i, part in enumerate(parts)}
     check_columns(rows, {"key": columns.values()})
     state = _word((seed + 1) * _STEP)
     for name, dtype in schema_of(rows, columns).items():
@@ -46,7 +47,7 @@ def _word(value: int) -> pl.Expr:
 
 
 def _as_word(column: pl.Expr, dtype: Any) -> pl.Expr:
-    """Give a key as 64 bits: whole numbers and times as they are, anything else hashed."""
+    """Return a key as 64 bits: whole numbers and times unchanged, anything else hashed."""
     if dtype.is_temporal():
         column, dtype = column.to_physical(), pl.Int64()
     if dtype.is_integer() or dtype == pl.Boolean:
@@ -63,7 +64,7 @@ def _mixed(word: pl.Expr) -> pl.Expr:
     return (word ^ word // _word(2**27)) * _word(_SECOND)
 
 
-def sides(chances: Sequence[float] | pl.Series) -> pl.Series:
-    """Give chances as whole numbers of sides; 0 and 1 stay never and always."""
-    exact = pl.Series(chances, dtype=pl.Float64) * SIDES
+def sides(probabilities: Sequence[float] | pl.Series) -> pl.Series:
+    """Return probabilities as whole numbers of outcomes; 0 stays never, and 1 always."""
+    exact = pl.Series(probabilities, dtype=pl.Float64) * SIDES
     return exact.round().clip(0, SIDES).cast(pl.UInt64)

@@ -1,7 +1,7 @@
-"""The linear programmes behind mitigation: small, exact, and blind to rows.
+"""The linear programmes of mitigation: small and exact; they do not read rows.
 
-Every group has a few variables from 0 to 1 that say how its decisions are made; what has to be
-equal between groups, and what the decisions cost, is linear in them.
+Every group has a few variables from 0 to 1, which determine its decisions. The rates that have to
+be equal between groups, and the cost of the decisions, are linear in these variables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Integers: TypeAlias = NDArray[np.int64]
 
 _ZERO = 1e-9
-"""Reduced costs and rates below this are none: the solver's own tolerance is 1e-7."""
+"""Reduced costs and rates below this are treated as 0; the solver's own tolerance is 1e-7."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +32,19 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """What to choose for every group.
+    """The variables of all groups, what they cost, and what they must satisfy.
 
     Attributes
     ----------
     owner
         The group that each variable belongs to.
     costs
-        What each variable costs.
+        The cost of each variable.
     equal
         The moments that must be equal in all groups.
     later
-        Decides between choices of the same cost: what each variable changes.
+        A second cost, which decides between solutions of the same cost: the change that each
+        variable makes.
     shares
         Whether the variables of a group are shares that add up to one.
     """
@@ -55,7 +56,7 @@ class Programme:
     shares: bool = False
 
     def constraints(self) -> tuple[Floats, Floats]:
-        """Give the equations: every group's moments are those of the first; shares add up."""
+        """Return the equations: all groups have the moments of the first; shares add up to one."""
         import numpy as np
 
         groups = np.arange(1, self.owner.max() + 1)[:, None]
@@ -69,7 +70,7 @@ class Programme:
 
 
 def solve(programme: Programme) -> Floats:
-    """Give the cheapest choice, and of several the one that changes least."""
+    """Return the cheapest solution; of several, the one with the smallest change."""
     import numpy as np
     from scipy.optimize import linprog
 
@@ -79,21 +80,22 @@ def solve(programme: Programme) -> Floats:
     best = linprog(programme.costs / scale, A_eq=rows, b_eq=values, bounds=bounds, method="highs")
     if best.x is None:
         msg = (
-            "no choice of rates makes the groups equal: leave out groups with very few rows, or"
-            f" ask for less than this constraint ({best.message})"
+            "no flip rates satisfy the constraint for all groups: drop groups with very few rows,"
+            f" or choose a weaker constraint ({best.message})"
         )
         raise ValueError(msg)
     if not programme.later.any():
-        return _settled(best.x)
-    # A variable with a reduced cost has its value in every cheapest choice; the others may move.
+        return _rounded(best.x)
+    # A variable with a reduced cost has the same value in every cheapest solution; the others may
+    # change.
     held = np.abs(best.lower.marginals) + np.abs(best.upper.marginals) > _ZERO
     bounds[held] = best.x[held, None]
     mild = linprog(programme.later, A_eq=rows, b_eq=values, bounds=bounds, method="highs")
-    return _settled(best.x if mild.x is None else mild.x)
+    return _rounded(best.x if mild.x is None else mild.x)
 
 
-def _settled(chosen: Floats) -> Floats:
-    """Give rates that the solver left beside 0 and 1 as exactly these."""
+def _rounded(chosen: Floats) -> Floats:
+    """Return rates within the tolerance of 0 or 1 as exactly 0 or 1."""
     import numpy as np
 
     return np.where(chosen < _ZERO, 0.0, np.where(chosen > 1 - _ZERO, 1.0, chosen))

@@ -176,10 +176,14 @@ def _moments(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     errors, both = _errors(lines), hidden("sum")
     numbers = {"pred": _PRED, **({"label": _LABEL, both: _PRED + _LABEL} if errors else {})}
     variance = {name: pl.col(hidden("variance", name)) for name in numbers}
-    table = lines.with_columns(**errors, **numbers).group_by(keys).agg(
-        pl.col("n", *errors).sum(),
-        *(pl.col(name).mean().alias(f"{name}_mean") for name in numbers if name != both),
-        *(pl.col(name).var(ddof=0).alias(hidden("variance", name)) for name in numbers),
+    table = (
+        lines.with_columns(**errors, **numbers)
+        .group_by(keys)
+        .agg(
+            pl.col("n", *errors).sum(),
+            *(pl.col(name).mean().alias(f"{name}_mean") for name in numbers if name != both),
+            *(pl.col(name).var(ddof=0).alias(hidden("variance", name)) for name in numbers),
+        )
     )
     squares = {f"{name}_m2": variance[name] for name in numbers if name != both}
     if errors:

@@ -1,60 +1,36 @@
-"""Frames read off the table of scores: curves, calibration, every decision metric by threshold."""
+"""Frames computed from the table of scores: curves, calibration, decision metrics by threshold."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overload
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.evaluate import completed, tabulate
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
-from polarsfair._engine.legacy import fault
-from polarsfair._engine.metric import Metric
+from polarsfair._engine.faults import Fault, guarded
+from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.read import read
-from polarsfair._engine.request import check_names
-from polarsfair._engine.slices import hidden_slices, joined, running
-from polarsfair._engine.tally import merge, slice_names
+from polarsfair._engine.request import all_options, check_names, listed_metrics
+from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined, over, running
+from polarsfair._engine.tally import check_distinct, check_keywords, merge, slice_names
 from polarsfair._formula import quotient
 from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._scores.bins import numbers_of, without_overlap
 from polarsfair.fairness._scores.quality import calibrated, label_weights, ranks, scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from polarsfair._typing import EagerFrame, IntoColumn, IntoFrame, IntoGroup, IntoSlices
+    from polarsfair._engine.metric import Metric
+    from polarsfair._typing import IntoColumn, IntoGroup, IntoSlices
     from polarsfair.fairness._scores.bins import Bins
 
 __all__ = ["calibration", "precision_recall", "roc", "thresholds"]
 
 _SUMS = ("n", "w", "w2")
-P = ParamSpec("P")
 
 
-class FrameOf(Protocol[P]):
-    """A function from frames to frames, of the kind that it is given."""
-
-    @overload
-    def __call__(self, frame: pl.LazyFrame, *args: P.args, **kwargs: P.kwargs) -> pl.LazyFrame: ...
-    @overload
-    def __call__(self, frame: EagerFrame, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame: ...
-
-
-def _lazy_or_eager(curve: Callable[Concatenate[pl.LazyFrame, P], pl.LazyFrame]) -> FrameOf[P]:
-    """Let a function of lazy frames take any frame: lazy in, lazy out, eager in, eager out."""
-
-    @functools.wraps(curve)
-    def made(frame: IntoFrame, *args: P.args, **kwargs: P.kwargs) -> Any:
-        result = curve(as_lazy(frame), *args, **kwargs)
-        return result if is_lazy(frame) else collect(result, frame)
-
-    return made
-
-
-@_lazy_or_eager
+@lazy_or_eager
 def roc(
     frame: pl.LazyFrame,
     /,
@@ -66,14 +42,14 @@ def roc(
     by: IntoSlices | None = None,
     bins: Bins = 1000,
 ) -> pl.LazyFrame:
-    """Give the ROC curve of every group: true and false positive rate at every threshold.
+    """Compute the ROC curve of every group: true and false positive rate at every threshold.
 
     Parameters
     ----------
     frame
         Rows with the roles below; or, without `score`, a table of `scores`.
     score, label, group, weight
-        Columns or expressions. Without `group` there is one curve a slice.
+        Columns or expressions. Without `group` there is one curve per slice.
     by
         Slices; of a table, those to keep.
     bins
@@ -83,11 +59,11 @@ def roc(
     -------
     pl.DataFrame or pl.LazyFrame
         Slices, ``group``, ``threshold``, ``fpr``, ``tpr``: a row per group and bin edge, from the
-        highest threshold down, beginning with infinity, at which nobody is selected.
+        highest threshold down, starting at infinity, which selects no rows.
 
     Notes
     -----
-    A row is selected where score >= threshold. With ``bins=None`` it is scikit-learn's
+    A row is selected if score >= threshold. With ``bins=None`` it is scikit-learn's
     ``roc_curve(..., drop_intermediate=False)``. The rate of a class that a group lacks is null.
 
     Examples
@@ -118,15 +94,13 @@ def roc(
         fpr=quotient(pl.col("neg_down"), pl.col("negatives")),
         tpr=quotient(pl.col("pos_down"), pl.col("positives")),
     )
-    start = rates.group_by(keys) if keys else None
-    at_infinity = pl.lit(float("inf")).alias("threshold")
-    # A rate that is null all along, for want of rows, is null at the start too.
-    zero = [pl.col(rate).max() * 0 for rate in ("fpr", "tpr")]
-    first = start.agg(at_infinity, *zero) if start else rates.select(at_infinity, *zero)
+    # If a rate is null everywhere because there are no rows, its starting point is null too.
+    start = {rate: pl.col(rate).max() * 0 for rate in ("fpr", "tpr")}
+    first = aggregated(rates, keys, {"threshold": pl.lit(float("inf")), **start})
     return _from_the_top(pl.concat([first, rates], how="vertical"), keys, by)
 
 
-@_lazy_or_eager
+@lazy_or_eager
 def precision_recall(
     frame: pl.LazyFrame,
     /,
@@ -138,7 +112,7 @@ def precision_recall(
     by: IntoSlices | None = None,
     bins: Bins = 1000,
 ) -> pl.LazyFrame:
-    """Give the precision-recall curve of every group, at every threshold.
+    """Compute the precision-recall curve of every group, at every threshold.
 
     Parameters
     ----------
@@ -153,8 +127,8 @@ def precision_recall(
 
     Notes
     -----
-    With ``bins=None`` it is scikit-learn's ``precision_recall_curve`` read backwards, without the
-    point (recall 0, precision 1) that it adds by convention.
+    With ``bins=None`` it is scikit-learn's ``precision_recall_curve`` in reverse order, without the
+    point (recall 0, precision 1) that scikit-learn adds by convention.
 
     Examples
     --------
@@ -184,7 +158,7 @@ def precision_recall(
     return _from_the_top(lines, keys, by)
 
 
-@_lazy_or_eager
+@lazy_or_eager
 def calibration(
     frame: pl.LazyFrame,
     /,
@@ -197,7 +171,7 @@ def calibration(
     bins: Bins = 1000,
     calibration_bins: int = 10,
 ) -> pl.LazyFrame:
-    """Give the calibration curve of every group: mean score and share of positives by bin.
+    """Compute the calibration curve of every group: mean score and share of positives by bin.
 
     Parameters
     ----------
@@ -210,13 +184,13 @@ def calibration(
     -------
     pl.DataFrame or pl.LazyFrame
         Slices, ``group``, the bin ``low`` and ``high``, ``mean_score``, ``positive_rate`` and
-        ``n`` (rows): a row per group and bin that holds a row with score and label.
+        ``n`` (rows): a row per group and bin that holds a row with a score and a label.
 
     Notes
     -----
-    Exact, whatever the bins. `expected_calibration_error` is the mean of the distances, weighted
-    by the rows. It is scikit-learn's ``calibration_curve``, except that a score on an edge belongs
-    to the bin above it (there: below, for all but the first edge).
+    Exact for any bins. `expected_calibration_error` is the mean of the distances, weighted by the
+    rows. It is scikit-learn's ``calibration_curve``, except that a score on an edge belongs to the
+    bin above it. In scikit-learn it belongs to the bin below, for all but the first edge.
 
     Examples
     --------
@@ -249,10 +223,10 @@ def calibration(
         positive_rate=quotient(pl.col("positives"), pl.col("size")),
         n="n",
     )
-    return _shown(lines.sort(*keys, "low"), by)
+    return _with_callers_slices(lines.sort(*keys, "low"), by)
 
 
-@_lazy_or_eager
+@lazy_or_eager
 def thresholds(
     frame: pl.LazyFrame,
     /,
@@ -267,7 +241,7 @@ def thresholds(
     at: Sequence[float] | None = None,
     **options: Any,
 ) -> pl.LazyFrame:
-    """Give every decision metric at every threshold of the score, from one count.
+    """Compute decision metrics at every threshold of the score, from one count of the rows.
 
     Parameters
     ----------
@@ -276,10 +250,10 @@ def thresholds(
     metrics
         Metrics of decisions: rates, comparisons, indices.
     score, label, group, weight, by, bins
-        As in `roc`; `label` and `group` only where a metric reads them.
+        As in `roc`; `label` and `group` only if a metric reads them.
     at
-        The thresholds wanted, edges of `bins`. Without it, every edge at which a decision of the
-        slice changes.
+        The requested thresholds, which must be edges of `bins`. Without it, every edge at which a
+        decision of the slice changes.
     **options
         Options of the metrics, such as ``ref=``.
 
@@ -290,7 +264,7 @@ def thresholds(
 
     Notes
     -----
-    A row is selected where score >= threshold. Each line equals ``evaluate`` with
+    A row is selected if score >= threshold. Each line equals ``evaluate`` with
     ``pred=pl.col(score) >= threshold``, but the rows are read once.
 
     Examples
@@ -310,18 +284,20 @@ def thresholds(
     │ 0.9       ┆ 0.5         │
     └───────────┴─────────────┘
     """
-    asked = _decision_metrics(metrics, options)
+    chosen = _decision_metrics(metrics, options)
     _check_thresholds(at)
     roles = {"score": score, "label": label, "group": group, "weight": weight}
-    read_by = dict.fromkeys(role for metric in asked for role in metric.roles)
+    read_by = dict.fromkeys(role for metric in chosen for role in metric.roles)
     needed = [role for role in read_by if role != "pred"]
-    columns = ["threshold", *(metric.name for metric in asked)]
-    check_names(asked, ["threshold"])
+    columns = ["threshold", *(metric.name for metric in chosen)]
+    check_names(chosen, ["threshold"])
     table, slices = _scored(frame, roles, by, bins, needed, columns, grouped=False)
     decided = _decided(without_overlap(table, "n"), slices, at).cache()
     keys = [*slices, "threshold"]
-    result = read(completed(decided, decisions, asked), asked, keys)
-    return _shown(result.select(*keys, *(metric.name for metric in asked)).sort(keys), by)
+    result = read(completed(decided, decisions, chosen), chosen, keys)
+    return _with_callers_slices(
+        result.select(*keys, *(metric.name for metric in chosen)).sort(keys), by
+    )
 
 
 # --- what they share ----------------------------------------------------------------------------
@@ -337,17 +313,11 @@ def _scored(
     *,
     grouped: bool = True,
 ) -> tuple[pl.LazyFrame, list[str]]:
-    """Count rows, or add up tables; give the table and its keys: slices and group.
-
-    The slices have inner names: a caller's may be that of a column made here on the way.
-    """
+    """Count rows, or merge tables. Return the table and its keys: hidden slices, and group."""
     given = {role: into for role, into in roles.items() if into is not None}
     slices = columns_of(by)
     inner = hidden_slices(slice_names(slices, scores))
-    for name in inner:
-        if name in columns:
-            msg = f'a slice may not be called {name!r} here: rename it with `.alias("...")`'
-            raise ValueError(msg)
+    check_distinct([*inner, *columns])
     if not given:
         table = scores.with_defaults(merge(rows, scores, slices, _table_columns(rows, needed)))
     else:
@@ -366,7 +336,7 @@ def _table_columns(table: pl.LazyFrame, needed: Sequence[str]) -> list[str]:
     missing = scores.lacks(columns, [*needed, "low", "high"])
     if missing:
         msg = (
-            f"without `score` the frame is a table of `fairness.scores`, and this one has no column"
+            f"without `score` the frame is a table of `fairness.scores`, but this one has no column"
             f' {", ".join(map(repr, missing))} (it has {columns}): add `score="<column>"`'
         )
         raise ValueError(msg)
@@ -374,43 +344,35 @@ def _table_columns(table: pl.LazyFrame, needed: Sequence[str]) -> list[str]:
 
 
 def _curve(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Give one line per key and bin that holds a labelled row, with the totals of the key."""
+    """Return a line per key and bin that holds a labelled row, with the totals of the key."""
+    positives, negatives = (over(pl.col(name).sum(), keys) for name in ("pos", "neg"))
     lines = ranks(label_weights(table), keys)
-    totals = [pl.col(name).sum() for name in ("pos", "neg")]
-    totals = [total.over(list(keys)) for total in totals] if keys else totals
-    lines = lines.with_columns(positives=totals[0], negatives=totals[1])
+    lines = lines.with_columns(positives=positives, negatives=negatives)
     return lines.filter(pl.col("pos") + pl.col("neg") > 0).rename({"low": "threshold"})
 
 
 def _from_the_top(lines: pl.LazyFrame, keys: Sequence[str], by: IntoSlices | None) -> pl.LazyFrame:
     """Sort by key and from the highest threshold down."""
     order = [*([False] * len(keys)), True]
-    return _shown(lines.sort(*keys, "threshold", descending=order), by)
+    return _with_callers_slices(lines.sort(*keys, "threshold", descending=order), by)
 
 
-def _shown(result: pl.LazyFrame, by: IntoSlices | None) -> pl.LazyFrame:
-    """Give slices the names back that the caller knows."""
+def _with_callers_slices(result: pl.LazyFrame, by: IntoSlices | None) -> pl.LazyFrame:
+    """Rename hidden slices to the caller's names."""
     inner = hidden_slices([column.meta.output_name() for column in columns_of(by)])
     return result.rename({name: shown for shown, name in inner.items()})
 
 
 def _decision_metrics(metrics: Metric | Sequence[Metric], options: dict[str, Any]) -> list[Metric]:
-    listed = [metrics] if isinstance(metrics, Metric) else list(metrics)
+    listed = listed_metrics(metrics)
     for metric in listed:
-        if getattr(metric, "tally", None) is not decisions:
+        if metric.tally is not decisions:
             msg = (
                 "`thresholds` takes metrics of decisions, such as `fairness.stat_parity`; got"
                 f" {metric!r}"
             )
             raise TypeError(msg)
-    known = {name for metric in listed for name in metric.option_names}
-    for option in options:
-        if option not in known:
-            msg = f"these metrics take no option `{option}`; options: {', '.join(sorted(known))}"
-            raise TypeError(msg)
-    if not listed:
-        msg = "`metrics` is empty: name at least one, such as `[fairness.stat_parity]`"
-        raise ValueError(msg)
+    check_keywords(options, all_options(listed), (), "these metrics")
     return [metric.resolve(options) for metric in listed]
 
 
@@ -424,7 +386,7 @@ def _check_thresholds(at: Any) -> None:
 def _decided(
     table: pl.LazyFrame, slices: Sequence[str], at: Sequence[float] | None
 ) -> pl.LazyFrame:
-    """Turn the table of scores into one of decisions for every threshold."""
+    """Convert the table of scores to a table of decisions per threshold."""
     columns = table.collect_schema().names()
     cells = [*slices, *(cell for cell in ("group", "label") if cell in columns)]
     scored = pl.col("low").is_not_null()
@@ -433,8 +395,8 @@ def _decided(
     wanted = edges
     if at is not None:
         lines = _on_edges(table, lines, at)
-        asked = pl.LazyFrame(pl.Series("threshold", at, dtype=pl.Float64))
-        wanted = joined(lines.select(slices).unique(), asked, []) if slices else asked
+        requested = pl.LazyFrame(pl.Series("threshold", at, dtype=pl.Float64))
+        wanted = joined(lines.select(slices).unique(), requested, []) if slices else requested
         edges = pl.concat([edges, wanted]).unique()
     decided = _selected(lines.filter(scored), edges, slices, cells)
     if at is not None:
@@ -448,26 +410,25 @@ def _decided(
 
 
 def _on_edges(table: pl.LazyFrame, lines: pl.LazyFrame, at: Sequence[float]) -> pl.LazyFrame:
-    """Stop where a threshold lies inside a bin, whose rows cannot be told apart."""
-    inside = [(pl.col("low") < t) & (pl.col("high") > t) for t in at]
+    """Raise if a threshold lies inside a bin, because the rows of a bin cannot be separated."""
+    inside, found = [(pl.col("low") < t) & (pl.col("high") > t) for t in at], hidden("inside")
     message = (
-        "`at` holds a threshold inside a bin: give edges of `bins=`, or count with `bins=None`"
+        "`at` holds a threshold inside a bin: pass edges of `bins=`, or count with `bins=None`"
     )
-    stop = fault(pl.any_horizontal(*inside, pl.lit(value=False)).fill_null(value=False), message)
-    stops = table.select(stop=stop.sum())
-    return lines.join(stops, how="cross").with_columns(n=pl.col("n") + pl.col("stop")).drop("stop")
+    facts = {found: pl.any_horizontal(*inside, pl.lit(value=False)).fill_null(value=False).any()}
+    return guarded(lines, [], facts, [Fault(pl.col(found), message)], of=table)
 
 
 def _selected(
     lines: pl.LazyFrame, edges: pl.LazyFrame, slices: Sequence[str], cells: Sequence[str]
 ) -> pl.LazyFrame:
-    """Count per cell who is selected at each threshold, and who is not."""
+    """Count, per cell and threshold, the rows that are selected and those that are not."""
     grid = joined(lines.select(cells).unique(), edges, slices) if cells else edges
     on = [*cells, "threshold"]
     full = grid.join(lines.rename({"low": "threshold"}), on=on, how="left", nulls_equal=True)
     full = full.with_columns(pl.col(*_SUMS).fill_null(0))
     selected = running(pl.col(*_SUMS).cum_sum(), cells, "threshold", descending=True)
-    whole = pl.col(*_SUMS).sum().over(list(cells)) if cells else pl.col(*_SUMS).sum()
+    whole = over(pl.col(*_SUMS).sum(), cells)
     marked = full.select(*on, selected.name.suffix("_in"), whole.name.suffix("_all"))
     inside = {name: pl.col(f"{name}_in") for name in _SUMS}
     outside = {name: pl.col(f"{name}_all") - column for name, column in inside.items()}
