@@ -27,7 +27,8 @@ SIDE = hidden("side")
 
 REFERENCE = hidden("is reference")
 _OWN, _OTHER = (pl.col(name) for name in PAIR)
-_OTHER_GROUP = hidden("other group")
+OTHER_GROUP = hidden("other group")
+"""The other side's group, in the lines of `every_pair`."""
 
 
 @functools.cache
@@ -135,10 +136,10 @@ def beside_group(
 
 def every_pair(lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str]) -> pl.LazyFrame:
     """Make a line of every ordered pair of groups, with the values of both."""
-    names = {GROUP: _OTHER_GROUP, **{name: other_of(name) for name in columns}}
+    names = {GROUP: OTHER_GROUP, **{name: other_of(name) for name in columns}}
     pairs = joined(lines, lines.rename(names), keys, how="left")
     # A group is not compared with itself, but its line keeps the slice in the result, as null.
-    two = pl.col(GROUP) != pl.col(_OTHER_GROUP)
+    two = pl.col(GROUP) != pl.col(OTHER_GROUP)
     return pairs.with_columns(
         pl.when(two).then(pl.col(other_of(name))).alias(other_of(name)) for name in columns
     )
@@ -147,9 +148,9 @@ def every_pair(lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str])
 def of_the_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Return, for every group, the lines of all others under its own name."""
     groups = table.select(*keys, GROUP).unique()
-    others = table.rename({GROUP: _OTHER_GROUP})
+    others = table.rename({GROUP: OTHER_GROUP})
     paired = joined(groups, others, keys, how="left")
-    return paired.filter(pl.col(GROUP) != pl.col(_OTHER_GROUP)).drop(_OTHER_GROUP)
+    return paired.filter(pl.col(GROUP) != pl.col(OTHER_GROUP)).drop(OTHER_GROUP)
 
 
 # --- the lines of two groups, for what a single value cannot express ----------------------------
