@@ -125,17 +125,25 @@ classes = Tally(
 # --- distances between groups -------------------------------------------------------------------
 
 
-def _side_shares(
-    table: pl.LazyFrame, keys: Sequence[str], ref: Any, cells: Sequence[str], given: Sequence[str]
+def side_shares(
+    table: pl.LazyFrame,
+    keys: Sequence[str],
+    ref: Any,
+    cells: Sequence[str],
+    *,
+    given: Sequence[str] = (),
+    ordered: bool = False,
 ) -> pl.LazyFrame:
     """Return, for both sides of every pair of groups, the share of each cell.
 
-    Shares are among the rows of the side that have the same values of `given`.
+    Shares are among the rows of the side that have the same values of `given`; `ordered` as in
+    `pair_sides`.
     """
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in ("group", *cells))
     counted = table.filter(known & (_W > 0)).group_by(*keys, "group", *cells).agg(_W.sum())
     side = [*keys, *PAIR, SIDE]
-    sides = pair_sides(counted, keys, ref).group_by(*side, *cells).agg(_W.sum())
+    sides = pair_sides(counted, keys, ref, ordered=ordered)
+    sides = sides.group_by(*side, *cells).agg(_W.sum())
     return sides.select(*side, *cells, share=_W / _W.sum().over(*side, *given))
 
 
@@ -148,7 +156,7 @@ def _gaps(shares: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
 def _parity_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per pair of groups: the distance of their predictions."""
     pair = [*keys, *PAIR]
-    gaps = _gaps(_side_shares(table, keys, ref, ["pred"], []), [*pair, "pred"])
+    gaps = _gaps(side_shares(table, keys, ref, ["pred"]), [*pair, "pred"])
     lines = gaps.group_by(pair).agg(distance=_SHARE.abs().sum() / 2)
     return every_slice(table, lines, keys)
 
@@ -162,7 +170,7 @@ def _odds_pairs(
 ) -> pl.LazyFrame:
     """View one line per pair of groups: three distances of their confusion matrices."""
     cells, pair = ["pred", "label"], [*keys, *PAIR]
-    shares = _side_shares(table, keys, ref, cells, ["label"])
+    shares = side_shares(table, keys, ref, cells, given=["label"])
     if unseen is not None:
         shares = _with_uniform(shares, keys)
     # A true class counts if both sides have it.

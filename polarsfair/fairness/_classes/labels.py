@@ -10,13 +10,13 @@ import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import compare
-from polarsfair._engine.group_pairs import PAIR, SIDE, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
-from polarsfair._engine.slices import every_slice
+from polarsfair._engine.slices import every_slice, over
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import farthest, quotient
-from polarsfair.fairness._classes.distances import classes
+from polarsfair.fairness._classes.distances import classes, side_shares
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = [
     "strata",
 ]
 
-_W, _OWN, _OTHER = pl.col("w"), pl.col("own"), pl.col("theirs")
+_W, _OWN, _OTHER = pl.col("w"), pl.col("own"), pl.col("other")
 
 
 def _check(metric: Metric, schema: pl.Schema) -> None:
@@ -108,17 +108,13 @@ def class_imbalance(size: pl.Expr, other: pl.Expr) -> pl.Expr:
 def _label_shares(
     table: pl.LazyFrame, keys: Sequence[str], ref: Any
 ) -> tuple[pl.LazyFrame, list[str]]:
-    """Give, per pair of groups and label, the shares of both; 0 for a label that one lacks."""
-    known = pl.col("group").is_not_null() & pl.col("label").is_not_null() & (_W > 0)
-    cells = table.filter(known).group_by(*keys, "group", "label").agg(_W.sum().cast(pl.Float64))
+    """Return, per pair of groups and label, the shares of both; 0 if a group lacks the label."""
     pair = [*keys, *PAIR]
-    sides = pair_sides(cells, keys, ref, ordered=True)
-    sides = sides.group_by(*pair, SIDE, "label").agg(_W.sum())
-    shares = sides.with_columns(share=_W / _W.sum().over(*pair, SIDE))
     own, other = (
         pl.col("share").filter(pl.col(SIDE) == side).sum().alias(name)
-        for side, name in ((0, "own"), (1, "theirs"))
+        for side, name in enumerate(("own", "other"))
     )
+    shares = side_shares(table, keys, ref, ["label"], ordered=True)
     return shares.group_by(*pair, "label").agg(own, other), pair
 
 
@@ -137,7 +133,6 @@ def _label_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -
         js=(_divergence(_OWN, middle) + _divergence(_OTHER, middle)) / 2,
         total=(gap.sum() / 2).clip(0.0, 1.0),
         largest=gap.max(),
-        own_known=pl.lit(value=True),
     )
     return every_slice(table, lines, keys)
 
@@ -153,7 +148,7 @@ def _label_norms(
     shares, pair = _label_shares(table, keys, ref)
     gap = (_OWN - _OTHER).abs()
     norm = gap.max() if math.isinf(p) else gap.pow(float(p)).sum().pow(1 / p)
-    lines = shares.group_by(pair).agg(norm=norm, own_known=pl.lit(value=True))
+    lines = shares.group_by(pair).agg(norm=norm)
     return every_slice(table, lines, keys)
 
 
@@ -169,11 +164,10 @@ _distance = functools.partial(
     better="lower",
     check=_check,
 )
-_OWN_KNOWN = pl.col("own_known")
 
 
 @_distance(bounds=(0.0, math.inf))
-def label_kl(*, ref: Any = None) -> pl.Expr:
+def label_kl() -> pl.Expr:
     """Kullback-Leibler divergence of a group's labels from those of the reference.
 
     Formula, with P the shares of the labels, in natural units::
@@ -207,11 +201,11 @@ def label_kl(*, ref: Any = None) -> pl.Expr:
     >>> round(df.pipe(fairness.label_kl, group="sex", label="loan", ref="M"), 4)
     0.6931
     """
-    return largest_of(pl.col("kl"), _OWN_KNOWN, ref)
+    return pl.col("kl").max()
 
 
 @_distance(bounds=(0.0, math.log(2)))
-def label_js(*, ref: Any = None) -> pl.Expr:
+def label_js() -> pl.Expr:
     """Jensen-Shannon divergence between the labels of two groups.
 
     Formula, with P and Q the shares of the labels, M = (P + Q) / 2, in natural units::
@@ -244,11 +238,11 @@ def label_js(*, ref: Any = None) -> pl.Expr:
     >>> round(df.pipe(fairness.label_js, group="sex", label="loan"), 4)
     0.6931
     """
-    return largest_of(pl.col("js").clip(0.0, math.log(2)), _OWN_KNOWN, ref)
+    return pl.col("js").clip(0.0, math.log(2)).max()
 
 
 @_distance(view=_label_norms, bounds=(0.0, 2.0))
-def label_lp(*, ref: Any = None) -> pl.Expr:
+def label_lp() -> pl.Expr:
     """Distance of order p between the label distributions of two groups.
 
     Formula, with P and Q the shares of the labels::
@@ -282,11 +276,11 @@ def label_lp(*, ref: Any = None) -> pl.Expr:
     >>> round(df.pipe(fairness.label_lp, group="sex", label="loan"), 4)
     1.4142
     """
-    return largest_of(pl.col("norm"), _OWN_KNOWN, ref)
+    return pl.col("norm").max()
 
 
 @_distance()
-def label_total_variation(*, ref: Any = None) -> pl.Expr:
+def label_total_variation() -> pl.Expr:
     """Total variation distance between the labels of two groups.
 
     The share of one group's rows whose label would have to change to make the two alike.
@@ -321,11 +315,11 @@ def label_total_variation(*, ref: Any = None) -> pl.Expr:
     >>> df.pipe(fairness.label_total_variation, group="sex", label="loan")
     0.5
     """
-    return largest_of(pl.col("total"), _OWN_KNOWN, ref)
+    return pl.col("total").max()
 
 
 @_distance()
-def label_ks(*, ref: Any = None) -> pl.Expr:
+def label_ks() -> pl.Expr:
     """Largest difference of the shares of any label between two groups.
 
     Formula, with P and Q the shares of the labels::
@@ -358,7 +352,7 @@ def label_ks(*, ref: Any = None) -> pl.Expr:
     >>> df.pipe(fairness.label_ks, group="sex", label="loan")
     0.5
     """
-    return largest_of(pl.col("largest"), _OWN_KNOWN, ref)
+    return pl.col("largest").max()
 
 
 # --- within strata ------------------------------------------------------------------------------
@@ -420,7 +414,7 @@ def _disparities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     ]
     size = pl.col("rejected") + pl.col("accepted")
     stratum = size.sum().over(*keys, "strata")
-    whole = size.sum().over(list(keys)) if keys else size.sum()
+    whole = over(size.sum(), keys)
     lines = cells.with_columns(disparity=(parts[0] - parts[1]) * stratum / whole)
     lines = lines.group_by(*keys, "group").agg(disparity=pl.col("disparity").sum().clip(-1.0, 1.0))
     return every_slice(table, lines, keys)

@@ -1,19 +1,20 @@
-"""Fairness of clusterings: how groups are spread over clusters, and how near to their centroids."""
+"""Fairness of clusterings: how groups are distributed over clusters."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.columns import columns_of
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
+from polarsfair._engine.frames import lazy_or_eager
+from polarsfair._engine.group_pairs import OTHER_GROUP, beside_group, every_pair, other_of
 from polarsfair._engine.metric import define
-from polarsfair._engine.reference import OVERALL, Everyone, mark_reference
+from polarsfair._engine.reference import OVERALL, Everyone
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
-from polarsfair._engine.slices import hidden_slices
+from polarsfair._engine.slices import every_slice, hidden_slices, joined
 from polarsfair._engine.tally import Tally, check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.information import cluster_sizes, in_base, size_entropy
@@ -22,7 +23,7 @@ from polarsfair.fairness._types import FairnessMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import ArrowStream, IntoColumn, IntoGroup, IntoSlices
+    from polarsfair._typing import IntoColumn, IntoGroup, IntoSlices
 
 __all__ = [
     "cluster_balance",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 _WEIGHT, _OF_CLUSTER, _OF_GROUP = pl.col("w"), pl.col("of_cluster"), pl.col("of_group")
-_GROUP, _OTHER = pl.col("group"), pl.col("other")
+_OTHER_WEIGHT, _OF_OTHER = pl.col(other_of("w")), pl.col(other_of("of_group"))
 
 
 def _count_clusters(
@@ -49,8 +50,8 @@ def _count_clusters(
     """Count rows per group and cluster.
 
     The table has the slices, ``group`` and ``cluster`` of any plain dtype (only the roles that were
-    given; null where unknown), ``n`` rows, and with ``weight`` also ``w`` and ``w2``. Tables add
-    up.
+    given; null if unknown), ``n`` rows, and with ``weight`` also ``w`` and ``w2``. Tables can be
+    merged.
 
     Examples
     --------
@@ -80,18 +81,17 @@ clusters = Tally(
 )
 
 
-def _grid(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Give every known group in every cluster of its slice, absent ones with weight 0.
+def _full_table(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Return a line per known group and cluster of the slice, with weight 0 if there are no rows.
 
-    ``of_cluster`` and ``total`` count rows of unknown group too; rows of unknown cluster nowhere.
+    ``of_cluster`` and ``total`` also count rows of unknown group. Rows of unknown cluster do not
+    count.
     """
-    there = table.filter(pl.col("cluster").is_not_null() & (_WEIGHT > 0))
-    cells = there.group_by(*keys, "group", "cluster").agg(pl.col("n", "w").sum())
-    names = table.filter(_GROUP.is_not_null()).select(*keys, "group").unique()
-    of_cluster = there.group_by(*keys, "cluster").agg(of_cluster=_WEIGHT.sum())
-    full = _join(names, of_cluster, keys).join(
-        cells, on=[*keys, "group", "cluster"], how="left", nulls_equal=True
-    )
+    counted = table.filter(pl.col("cluster").is_not_null() & (_WEIGHT > 0))
+    cells = counted.group_by(*keys, "group", "cluster").agg(pl.col("n", "w").sum())
+    groups = table.filter(pl.col("group").is_not_null()).select(*keys, "group").unique()
+    of_cluster = counted.group_by(*keys, "cluster").agg(of_cluster=_WEIGHT.sum())
+    full = joined(joined(groups, of_cluster, keys), cells, [*keys, "group", "cluster"], how="left")
     lines = full.with_columns(
         pl.col("n").fill_null(0),
         pl.col("w").fill_null(0).cast(pl.Float64),
@@ -103,67 +103,50 @@ def _grid(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     )
 
 
-def _join(left: pl.LazyFrame, right: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
-    if not on:
-        return left.join(right, how="cross")
-    return left.join(right, on=list(on), how="inner", nulls_equal=True)
-
-
-def _alive(table: pl.LazyFrame, lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Keep the slices in which there is nothing to say."""
-    if not keys:
-        return lines
-    every = table.select(*keys).unique()
-    return every.join(lines, on=list(keys), how="left", nulls_equal=True)
-
-
 def _shares(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per group and cluster: the group's share there over its share of all."""
-    # The reference changes nothing, but one that is misspelt is an error as everywhere.
+    # The reference changes nothing, but a misspelt one is an error as everywhere.
     del ref
     ratio = (_WEIGHT * pl.col("total")) / (_OF_CLUSTER * _OF_GROUP)
-    lines = _grid(table, keys).filter(_OF_GROUP > 0).with_columns(ratio=ratio)
-    return _alive(table, lines, keys)
+    lines = _full_table(table, keys).filter(_OF_GROUP > 0).with_columns(ratio=ratio)
+    return every_slice(table, lines, keys)
 
 
 def _distributions(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
-    """View one line per group and reference: how far apart they are spread over clusters."""
-    p, q = _WEIGHT / _OF_GROUP, pl.col("other_w") / pl.col("of_other")
-    beside = _beside(_grid(table, keys), keys, ref)
-    seen = (_WEIGHT > 0) | (pl.col("other_w") > 0)
-    pair = [*keys, "group", *(["other"] if ref is None else [])]
+    """View one line per pair of groups: the distances of their distributions over clusters."""
+    p, q = _WEIGHT / _OF_GROUP, _OTHER_WEIGHT / _OF_OTHER
+    seen = (_WEIGHT > 0) | (_OTHER_WEIGHT > 0)
+    pair = [*keys, "group", *[OTHER_GROUP] * (ref is None)]
     lines = (
-        beside.filter((_OF_GROUP > 0) & (pl.col("of_other") > 0))
+        _with_other(_full_table(table, keys), keys, ref)
+        .filter((_OF_GROUP > 0) & (_OF_OTHER > 0))
         .group_by(pair)
         .agg(
             variation=(p - q).abs().sum() / 2,
             divergence=pl.when(_WEIGHT > 0).then(p * (p / q).log()).sum().clip(0),
-            ratio=(_WEIGHT / pl.col("other_w")).filter(seen).min(),
+            ratio=(_WEIGHT / _OTHER_WEIGHT).filter(seen).min(),
         )
     )
-    return _alive(table, lines, keys)
+    return every_slice(table, lines, keys)
 
 
-def _beside(grid: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
-    """Put the reference's weight in the cluster, and in all, beside every group's own."""
-    values = {"other_w": _WEIGHT, "of_other": _OF_GROUP}
+def _with_other(full: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
+    """Add the other side's weight in the cluster, and in all clusters, to every group's own."""
+    values, within = ["w", "of_group"], [*keys, "cluster"]
+    lines = full.select(*within, "group", *values)
     if ref is None:
-        others = grid.select(*keys, "cluster", other=_GROUP, **values)
-        return _join(grid, others, [*keys, "cluster"]).filter(_GROUP != _OTHER)
-    if isinstance(ref, Everyone):
-        # Every group is once in every cluster, so that the sizes of groups add up to everyone's.
-        sums = {name: value.sum().over(*keys, "cluster") for name, value in values.items()}
-        less = {} if ref is OVERALL else values
-        return grid.with_columns(
-            **{name: total - less.get(name, 0) for name, total in sums.items()}
-        )
-    marked = mark_reference(grid, ref, "is_ref")
-    others = marked.filter("is_ref").select(*keys, "cluster", **values)
-    return _join(marked.filter(~pl.col("is_ref")), others, [*keys, "cluster"])
+        return every_pair(lines, values, within)
+    if not isinstance(ref, Everyone):
+        return beside_group(lines, values, within, ref)
+    # Every group has one line per cluster, so that the sizes of the groups add up to the total.
+    # A group alone is compared with itself here, unlike in `pair_sides`.
+    totals = {name: pl.col(name).sum().over(within) for name in values}
+    own = {name: 0 if ref is OVERALL else pl.col(name) for name in values}
+    return lines.with_columns(**{other_of(n): total - own[n] for n, total in totals.items()})
 
 
 def _sizes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View one line per cluster."""
+    """View one line per cluster; every cluster counts, without the option ``noise``."""
     return cluster_sizes(table, keys)
 
 
@@ -359,33 +342,16 @@ def cluster_entropy(*, base: float = math.e) -> pl.Expr:
     return in_base(size_entropy(), base)
 
 
-@overload
+@lazy_or_eager
 def cluster_shares(
     frame: pl.LazyFrame,
     *,
     group: IntoGroup,
     cluster: IntoColumn,
-    weight: IntoColumn | None = ...,
-    by: IntoSlices | None = ...,
-) -> pl.LazyFrame: ...
-@overload
-def cluster_shares(
-    frame: pl.DataFrame | ArrowStream,
-    *,
-    group: IntoGroup,
-    cluster: IntoColumn,
-    weight: IntoColumn | None = ...,
-    by: IntoSlices | None = ...,
-) -> pl.DataFrame: ...
-def cluster_shares(
-    frame: pl.DataFrame | pl.LazyFrame | ArrowStream,
-    *,
-    group: IntoGroup,
-    cluster: IntoColumn,
     weight: IntoColumn | None = None,
     by: IntoSlices | None = None,
-) -> pl.DataFrame | pl.LazyFrame:
-    """Show every group in every cluster: its share there beside its share of everyone.
+) -> pl.LazyFrame:
+    """Return every group's share of every cluster, with its share of all rows.
 
     Parameters
     ----------
@@ -423,14 +389,13 @@ def cluster_shares(
     inner = hidden_slices([column.meta.output_name() for column in columns_of(by)])
     check_distinct([*inner, "share", "overall_share", "ratio"])
     keys = list(inner.values())
-    table = clusters(as_lazy(frame), by=by, group=group, cluster=cluster, weight=weight)
+    table = clusters(frame, by=by, group=group, cluster=cluster, weight=weight)
     table = clusters.with_defaults(table).rename(inner)
     share, overall = _WEIGHT / _OF_CLUSTER, _OF_GROUP / pl.col("total")
     ratio = quotient(_WEIGHT * pl.col("total"), _OF_CLUSTER * _OF_GROUP)
-    shown = (
-        _grid(table, keys)
+    return (
+        _full_table(table, keys)
         .select(*keys, "cluster", "group", "n", share=share, overall_share=overall, ratio=ratio)
         .sort(*keys, "cluster", "group")
         .rename({name: shown for shown, name in inner.items()})
     )
-    return shown if is_lazy(frame) else collect(shown, frame)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.group_pairs import PAIR, SIDE, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
 from polarsfair._engine.metric import define
-from polarsfair._engine.reference import Everyone
 from polarsfair._engine.slices import every_slice, joined
 from polarsfair._formula import quotient
 from polarsfair.fairness._outcomes.moments import outcome_bins, thresholds
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["max_statistical_parity", "no_disparate_impact_level", "statistical_parity_auc"]
 
-_OWN, _OTHER = pl.col("own"), pl.col("theirs")
+_OWN, _OTHER = pl.col("own"), pl.col("other")
 
 
 def _levels(count: int) -> list[float]:
-    """Give evenly spaced levels from 1 down to 0, in NumPy's arithmetic."""
+    """Return evenly spaced levels from 1 down to 0, in NumPy's arithmetic."""
     if count < 2 or count != int(count):
         msg = f"`levels` is a number of levels of at least 2, got {count!r}"
         raise ValueError(msg)
@@ -37,7 +36,7 @@ def _levels(count: int) -> list[float]:
 def _shares(
     table: pl.LazyFrame, keys: Sequence[str], count: int, ref: Any
 ) -> tuple[pl.LazyFrame, list[str]]:
-    """Give, per pair of groups and level, the shares at or above the level's quantile."""
+    """Return, per pair of groups and level, the shares at or above the level's quantile."""
     size = pl.when("predicted").then(pl.col("w")).otherwise(0).cast(pl.Float64)
     table = without_overlap(table, "w").with_columns(size=size).cache()
     cuts = thresholds(table, keys, _levels(count)).select(*keys, "level", "at")
@@ -47,13 +46,15 @@ def _shares(
     sides = pair_sides(reached, keys, ref).group_by(*pair, SIDE).agg(pl.col("kept", "size").sum())
     share = quotient(pl.col("kept"), pl.col("size"))
     own, other = (share.filter(pl.col(SIDE) == side).first() for side in (0, 1))
-    return sides.group_by(pair).agg(own=own, theirs=other), [*keys, *PAIR]
+    return sides.group_by(pair).agg(own=own, other=other), [*keys, *PAIR]
 
 
 def _reached(known: pl.LazyFrame, cuts: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Give, per group and level, the weight at or above the quantile, and the whole."""
+    """Return, per group and level, the weight at or above the quantile, and the whole."""
     group = [*keys, "group"]
     sizes = known.group_by(group).agg(pl.col("size").sum().alias("whole"))
+    # A group without weight has no share, and no part in a comparison.
+    sizes = sizes.filter(pl.col("whole") > 0)
     marks = joined(sizes, cuts, keys).select(*group, "level", "at", "whole", is_cut=pl.lit(1))
     values = known.select(*group, at="low", size="size", is_cut=pl.lit(0))
     stacked = pl.concat([marks, values], how="diagonal").sort(
@@ -74,9 +75,7 @@ def _level_gaps(
     """View one line per pair of groups: mean and maximum of the differences of their shares."""
     shares, pair = _shares(table, keys, levels, ref)
     gap = (_OWN - _OTHER).abs()
-    lines = shares.group_by(pair).agg(
-        mean=gap.mean(), largest=gap.max(), own_known=_OWN.is_not_null().any()
-    )
+    lines = shares.group_by(pair).agg(mean=gap.mean(), largest=gap.max())
     return every_slice(table, lines, keys)
 
 
@@ -87,18 +86,15 @@ def _level_ratios(
     ref: Any = None,
     levels: int = 100,
 ) -> pl.LazyFrame:
-    """View one line per level: its quantile, and whether the groups' shares are near there."""
+    """View one line per level: its quantile, and whether the groups' shares are close there."""
     shares, _ = _shares(table, keys, levels, ref)
     ratio = _OWN / _OTHER
     if ref is None:
-        near = pl.min_horizontal(ratio, 1 / ratio) > 0.8
+        close = pl.min_horizontal(ratio, 1 / ratio) > 0.8
     else:
-        near = (ratio > 0.8) & (ratio < 1.2)
-    compared = _OWN.is_not_null() & _OTHER.is_not_null()
-    near = (near & (_OTHER > 0)).filter(compared)
-    lines = shares.group_by(*keys, "level", "at").agg(
-        near=near.all() & compared.any(), own_known=_OWN.is_not_null().sum()
-    )
+        close = (ratio > 0.8) & (ratio < 1.2)
+    close = (close & (_OTHER > 0)).all()
+    lines = shares.group_by(*keys, "level", "at").agg(close=close)
     return every_slice(table, lines, keys)
 
 
@@ -108,7 +104,7 @@ _at_levels = functools.partial(
 
 
 @_at_levels(view=_level_ratios)
-def no_disparate_impact_level(*, ref: Any = None) -> pl.Expr:
+def no_disparate_impact_level() -> pl.Expr:
     """Highest prediction down to which groups are about equally often at or above.
 
     The level is lowered from the highest prediction on, until every group's share at or above it is
@@ -147,13 +143,11 @@ def no_disparate_impact_level(*, ref: Any = None) -> pl.Expr:
     >>> df.pipe(fairness.no_disparate_impact_level, group="sex", pred="pay", ref="M")
     1.0
     """
-    value = pl.col("at").filter("near").max()
-    several = pl.col("own_known").max() > 1
-    return pl.when(several).then(value) if isinstance(ref, Everyone) else value
+    return pl.col("at").filter("close").max()
 
 
 @_at_levels(view=_level_gaps, ideal=0.0, bounds=(0.0, 1.0), better="lower")
-def statistical_parity_auc(*, ref: Any = None) -> pl.Expr:
+def statistical_parity_auc() -> pl.Expr:
     """Mean difference of the shares at or above every level of the predictions.
 
     Formula, over evenly spaced quantiles t of all predictions of the slice::
@@ -189,11 +183,11 @@ def statistical_parity_auc(*, ref: Any = None) -> pl.Expr:
     >>> df.pipe(fairness.statistical_parity_auc, group="sex", pred="pay", levels=4)
     0.5
     """
-    return largest_of(pl.col("mean"), pl.col("own_known"), ref)
+    return pl.col("mean").max()
 
 
 @_at_levels(view=_level_gaps, ideal=0.0, bounds=(0.0, 1.0), better="lower")
-def max_statistical_parity(*, ref: Any = None) -> pl.Expr:
+def max_statistical_parity() -> pl.Expr:
     """Largest difference of the shares at or above any level of the predictions.
 
     Formula, over evenly spaced quantiles t of all predictions of the slice::
@@ -230,4 +224,4 @@ def max_statistical_parity(*, ref: Any = None) -> pl.Expr:
     >>> df.pipe(fairness.max_statistical_parity, group="sex", pred="pay")
     1.0
     """
-    return largest_of(pl.col("largest"), pl.col("own_known"), ref)
+    return pl.col("largest").max()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["abroca", "abroca_error"]
 
 _POS, _NEG = pl.col("pos"), pl.col("neg")
+_LINE = ("x", "y", "slope")
 
 
 def _roc_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
@@ -34,7 +35,7 @@ def _roc_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> 
 
 
 def _segments(curves: pl.LazyFrame, side: Sequence[str]) -> pl.LazyFrame:
-    """Give the ROC curves as straight pieces from left to right, without the upright ones."""
+    """Return the ROC curves as straight pieces from left to right, without the vertical ones."""
     positives, negatives = (pl.col(name).sum().over(list(side)) for name in ("pos", "neg"))
     pieces = curves.with_columns(positives=positives, negatives=negatives).filter(_NEG > 0)
     slope = (_POS / pl.col("positives")) / (_NEG / pl.col("negatives"))
@@ -52,10 +53,11 @@ def _between(segments: pl.LazyFrame, pair: Sequence[str]) -> pl.LazyFrame:
     sides = [
         pl.when(pl.col(SIDE) == side).then(pl.col(name)).alias(f"{name}_{side}")
         for side in (0, 1)
-        for name in ("x", "y", "slope", "sound")
+        for name in (*_LINE, "sound")
     ]
+    filled = [f"{name}_{side}" for side in (0, 1) for name in _LINE]
     lines = segments.with_columns(sides).with_columns(
-        running(pl.col("^(x|y|slope)_[01]$").forward_fill(), pair, "x"),
+        running(pl.col(filled).forward_fill(), pair, "x"),
         end=running(pl.col("x").shift(-1), pair, "x").fill_null(1.0),
     )
     at_start, at_end = (_height(pl.col(x)) for x in ("x", "end"))
