@@ -98,7 +98,7 @@ def stat_parity_by_class() -> FairnessFrame:
     pred
         A class, or a list of classes; a row counts once for every class in its list.
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
@@ -150,7 +150,7 @@ def disparate_impact_by_class() -> FairnessFrame:
     pred
         A class, or a list of classes; a row counts once for every class in its list.
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----

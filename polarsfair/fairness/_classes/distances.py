@@ -249,8 +249,8 @@ def multiclass_stat_parity(*, reduce: str = "mean") -> pl.Expr:
     reduce
         ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
-        pairs of a group with it. Without it, all pairs of groups.
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
+        the pairs of a group with it. Without it, all pairs of groups.
 
     Notes
     -----
@@ -305,8 +305,8 @@ def multiclass_equal_opportunity(*, reduce: str = "mean") -> pl.Expr:
     reduce
         ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
-        pairs of a group with it. Without it, all pairs of groups.
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
+        the pairs of a group with it. Without it, all pairs of groups.
     unseen
         What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
         too where no class is left; ``"uniform"`` pretends that such people would be given every
@@ -360,8 +360,8 @@ def multiclass_average_odds(*, reduce: str = "mean") -> pl.Expr:
     reduce
         ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
-        pairs of a group with it. Without it, all pairs of groups.
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
+        the pairs of a group with it. Without it, all pairs of groups.
     unseen
         What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
         too where no class is left; ``"uniform"`` pretends that such people would be given every
@@ -410,8 +410,8 @@ def multiclass_true_positive_difference(*, reduce: str = "mean") -> pl.Expr:
     reduce
         ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else): only the
-        pairs of a group with it. Without it, all pairs of groups.
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
+        the pairs of a group with it. Without it, all pairs of groups.
     unseen
         What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
         too where no class is left; ``"uniform"`` pretends that such people would be given every

@@ -78,7 +78,7 @@ def class_imbalance(size: pl.Expr, other: pl.Expr) -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else). Without
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups). Without
         it, the largest magnitude over all pairs of groups, unsigned.
 
     Notes

@@ -210,7 +210,7 @@ def min_cluster_ratio() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
@@ -246,7 +246,7 @@ def cluster_total_variation() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
@@ -281,7 +281,7 @@ def cluster_kl(*, base: float = math.e) -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
     base
         Base of the logarithm: 2 gives bits; unless given, nats.
 

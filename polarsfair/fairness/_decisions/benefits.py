@@ -1,4 +1,4 @@
-"""Individual fairness: inequality of the benefit b = 1 + prediction - label between people."""
+"""Individual fairness: inequality between people of the benefit b = 1 + prediction - label."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _orders(alpha: float | Sequence[float]) -> list[float]:
 
 
 def _power(benefit: pl.Expr, alpha: float) -> pl.Expr:
-    """Give what the index of order `alpha` sums over people."""
+    """Return the value that the index of order `alpha` sums over rows."""
     alpha = _order(alpha)
     if alpha == 1:
         return pl.when(benefit == 0).then(0.0).otherwise(benefit * benefit.log(math.e))
@@ -56,12 +56,12 @@ def _power(benefit: pl.Expr, alpha: float) -> pl.Expr:
 
 
 def _weighed(weight: pl.Expr, value: pl.Expr) -> pl.Expr:
-    # Nobody is there with weight 0, not even with an infinite value.
+    # Rows with weight 0 do not count, even if their value is infinite.
     return pl.when(weight == 0).then(0.0).otherwise(weight * value)
 
 
 def _index(size: pl.Expr, total: pl.Expr, power: pl.Expr, alpha: float) -> pl.Expr:
-    """Give the generalized entropy index from its three sums."""
+    """Return the generalized entropy index, from its three sums."""
     mean = quotient(total, size)
     defined = pl.when(mean > 0)
     if alpha == 1:
@@ -85,9 +85,9 @@ def _count_benefits(
 ) -> pl.LazyFrame:
     """Sum the benefits b = 1 + score - label of soft predictions per group.
 
-    The table has the slices, ``group``, ``alpha`` (one line each), ``n`` rows, with ``weight``
-    also ``w`` and ``w2``, ``b`` = sum of the benefits, and ``power`` = sum of b**alpha (of
-    b ln b for alpha 1, of ln b for alpha 0). Rows without score or label are left out.
+    The table has the slices, ``group``, ``alpha`` (one line each), ``n`` rows, with ``weight`` also
+    ``w`` and ``w2``, ``b`` = sum of the benefits, and ``power`` = sum of b**alpha (of b ln b for
+    alpha 1, of ln b for alpha 0). Rows without a score or a label are left out.
 
     Examples
     --------
@@ -155,7 +155,7 @@ benefits = Tally(
 
 
 def _of_decisions(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0) -> pl.LazyFrame:
-    """View the benefits that decisions give: 0, 1 or 2."""
+    """View the benefits of decisions: 0, 1 or 2."""
     del keys
     benefit = (1 + pl.col("pred").cast(pl.Int64) - pl.col("label").cast(pl.Int64)).cast(pl.Float64)
     weight = pl.when(benefit.is_not_null()).then(pl.col("w")).otherwise(0)
@@ -165,7 +165,7 @@ def _of_decisions(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.
 
 
 def _of_scores(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0) -> pl.LazyFrame:
-    """View the benefits that soft predictions give, of the order asked for."""
+    """View the benefits of soft predictions, of the requested order."""
     del keys
     requested = pl.col("alpha") == _order(alpha)
     message = (
@@ -179,7 +179,7 @@ def _of_scores(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.0) 
 
 
 def _per_group(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Add up the benefits of each group; the unknown group keeps its line, empty."""
+    """Sum the benefits of each group; the unknown group keeps its line, with sums of 0."""
     return (
         lines.group_by(*keys, "group")
         .agg(pl.col("size", "total", "power").sum())
@@ -246,8 +246,8 @@ def _individual(
 def generalized_entropy(*, alpha: float = 2.0) -> pl.Expr:
     """Generalized entropy index of the benefits.
 
-    How unequally a decision benefits people: b = 1 + prediction - label is 0 for someone overlooked
-    (a false negative), 1 for someone judged rightly, 2 for someone favoured (a false positive).
+    It measures how unequally a decision benefits people. The benefit b = 1 + prediction - label is
+    0 for a false negative, 1 for a correct decision and 2 for a false positive.
 
     Formula, with mu the mean of the benefits b::
 
@@ -260,17 +260,17 @@ def generalized_entropy(*, alpha: float = 2.0) -> pl.Expr:
     Parameters
     ----------
     alpha
-        Order of the index, any number: the higher, the more it minds those favoured; the lower,
-        those overlooked. For 0 and below the value is infinite as soon as one person is overlooked.
+        Order of the index, any number. A high order gives more weight to false positives, a low
+        order to false negatives. For 0 and below, one false negative makes the value infinite.
     score
-        In place of ``pred``, a prediction between 0 and 1; the benefits are then anything between
-        0 and 2. A stored table of `benefits` holds the orders it was counted with.
+        Instead of ``pred``, a prediction between 0 and 1; the benefits are then numbers between 0
+        and 2. A stored table of `benefits` holds only the orders that it was counted with.
 
     Notes
     -----
-    Undefined where everybody is overlooked. Jurity agrees, but calls the value that is positive
-    ``membership_label``: write ``pred=pl.col("said") == value``. AIF360 and HolisticAI divide once
-    more by mu for alpha 0: divide by ``1 + selection_rate - base_rate`` to match them.
+    Undefined if every row is a false negative. Jurity agrees, but calls the positive value
+    ``membership_label``: write ``pred=pl.col("said") == value``. AIF360 and HolisticAI also divide
+    by mu for alpha 0: divide by ``1 + selection_rate - base_rate`` to match them.
 
     References
     ----------
@@ -300,9 +300,9 @@ def generalized_entropy(*, alpha: float = 2.0) -> pl.Expr:
 def generalized_entropy_between(*, alpha: float = 2.0) -> pl.Expr:
     """Part of the generalized entropy index that lies between groups.
 
-    The index that would be left if everybody had the mean benefit of their group.
+    The index that would remain if every row had the mean benefit of its group.
 
-    Formula, with n_g people and mean benefit mu_g in group g, n and mu of all::
+    Formula, with n_g rows and mean benefit mu_g in group g, n and mu of all::
 
         alpha not 0 or 1   sum(n_g / n ((mu_g / mu)**alpha - 1)) / (alpha (alpha - 1))
         alpha = 1          sum(n_g / n mu_g / mu ln(mu_g / mu))
@@ -315,14 +315,14 @@ def generalized_entropy_between(*, alpha: float = 2.0) -> pl.Expr:
     alpha
         Order of the index, as in `generalized_entropy`.
     score
-        In place of ``pred``, a prediction between 0 and 1.
+        Instead of ``pred``, a prediction between 0 and 1.
 
     Notes
     -----
-    With `generalized_entropy_within` it adds up to the index over the people of known group. The
-    same as AIF360's ``between_all_groups_generalized_entropy_index``, which divides once more by mu
-    for alpha 0; its ``between_group_...`` first merges the groups into two, which here is an
-    expression, ``group=pl.col("race") == "white"``. Jurity and HolisticAI have no parts.
+    The sum with `generalized_entropy_within` is the index over the rows of known group. AIF360's
+    ``between_all_groups_generalized_entropy_index`` is the same, but also divides by mu for alpha
+    0. Its ``between_group_...`` first merges the groups into two, which here is an expression,
+    ``group=pl.col("race") == "white"``. Jurity and HolisticAI do not have it.
 
     References
     ----------
@@ -353,9 +353,9 @@ def generalized_entropy_between(*, alpha: float = 2.0) -> pl.Expr:
 def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
     """Part of the generalized entropy index that lies within groups.
 
-    What inequality of benefits there is among people of the same group.
+    The inequality of benefits among rows of the same group.
 
-    Formula, with n_g people, mean benefit mu_g and index GE_g in group g, n and mu of all::
+    Formula, with n_g rows, mean benefit mu_g and index GE_g in group g, n and mu of all::
 
         sum(n_g / n (mu_g / mu)**alpha GE_g(alpha))
 
@@ -366,12 +366,12 @@ def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
     alpha
         Order of the index, as in `generalized_entropy`.
     score
-        In place of ``pred``, a prediction between 0 and 1.
+        Instead of ``pred``, a prediction between 0 and 1.
 
     Notes
     -----
-    With `generalized_entropy_between` it adds up to the index over the people of known group:
-    lowering one part may raise the other. AIF360, Jurity and HolisticAI do not have it.
+    The sum with `generalized_entropy_between` is the index over the rows of known group: lowering
+    one part may raise the other. AIF360, Jurity and HolisticAI do not have it.
 
     References
     ----------
@@ -392,7 +392,7 @@ def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
     """
     mean = quotient(_TOTAL.sum(), _SIZE.sum())
     share = _SIZE / _SIZE.sum() * (_TOTAL / _SIZE / mean).pow(float(alpha))
-    # A group that has no benefit at all has no index either, and no share in the sum.
+    # The index of a group without any benefit is null, so that the group adds nothing.
     parts = share * _index(_SIZE, _TOTAL, _POWER, alpha)
     return pl.when(mean > 0).then(clean(parts.sum()))
 
@@ -401,7 +401,7 @@ def generalized_entropy_within(*, alpha: float = 2.0) -> pl.Expr:
 def theil() -> FairnessMetric:
     """Theil index of the benefits: generalized entropy of order 1.
 
-    How unequally a decision benefits people, with b = 1 + prediction - label.
+    It measures how unequally a decision benefits people, with b = 1 + prediction - label.
 
     Formula, with mu the mean of the benefits: ``mean(b / mu ln(b / mu))``, with 0 ln 0 = 0.
 
@@ -410,13 +410,13 @@ def theil() -> FairnessMetric:
     Parameters
     ----------
     score
-        In place of ``pred``, a prediction between 0 and 1.
+        Instead of ``pred``, a prediction between 0 and 1.
 
     Notes
     -----
-    The same in Jurity, AIF360 and HolisticAI; see `generalized_entropy`. Undefined where everybody
-    is overlooked. With 0/1 decisions only three counts matter: those overlooked, judged rightly and
-    favoured.
+    The same in Jurity, AIF360 and HolisticAI; see `generalized_entropy`. Undefined if every row is
+    a false negative. With 0/1 decisions it depends on three counts: false negatives, correct
+    decisions and false positives.
 
     References
     ----------
@@ -439,9 +439,9 @@ def theil() -> FairnessMetric:
 def theil_between() -> FairnessMetric:
     """Part of the Theil index that lies between groups.
 
-    The index that would be left if everybody had the mean benefit of their group.
+    The index that would remain if every row had the mean benefit of its group.
 
-    Formula, with n_g people and mean benefit mu_g in group g, n and mu of all:
+    Formula, with n_g rows and mean benefit mu_g in group g, n and mu of all:
     ``sum(n_g / n mu_g / mu ln(mu_g / mu))``.
 
     Range 0 to inf; ideal 0; lower is better.
@@ -449,12 +449,12 @@ def theil_between() -> FairnessMetric:
     Parameters
     ----------
     score
-        In place of ``pred``, a prediction between 0 and 1.
+        Instead of ``pred``, a prediction between 0 and 1.
 
     Notes
     -----
-    With `theil_within` it adds up to the Theil index over the people of known group. The same as
-    AIF360's ``between_all_groups_theil_index``.
+    The sum with `theil_within` is the Theil index over the rows of known group. AIF360's
+    ``between_all_groups_theil_index`` is the same.
 
     References
     ----------
@@ -480,9 +480,9 @@ def theil_between() -> FairnessMetric:
 def theil_within() -> FairnessMetric:
     """Part of the Theil index that lies within groups.
 
-    What inequality of benefits there is among people of the same group.
+    The inequality of benefits among rows of the same group.
 
-    Formula, with n_g people, mean benefit mu_g and Theil index T_g in group g, n and mu of all:
+    Formula, with n_g rows, mean benefit mu_g and Theil index T_g in group g, n and mu of all:
     ``sum(n_g / n mu_g / mu T_g)``.
 
     Range 0 to inf; ideal 0; lower is better.
@@ -490,12 +490,12 @@ def theil_within() -> FairnessMetric:
     Parameters
     ----------
     score
-        In place of ``pred``, a prediction between 0 and 1.
+        Instead of ``pred``, a prediction between 0 and 1.
 
     Notes
     -----
-    With `theil_between` it adds up to the Theil index over the people of known group. AIF360,
-    Jurity and HolisticAI do not have it.
+    The sum with `theil_between` is the Theil index over the rows of known group. AIF360, Jurity and
+    HolisticAI do not have it.
 
     References
     ----------
@@ -521,22 +521,23 @@ def theil_within() -> FairnessMetric:
 def coefficient_of_variation() -> pl.Expr:
     """Standard deviation of the benefits over their mean.
 
-    How unequally a decision benefits people, with b = 1 + prediction - label. It takes no order:
-    ``alpha`` of the call reaches only the other metrics.
+    It measures how unequally a decision benefits people, with b = 1 + prediction - label. It has no
+    order: ``alpha`` of the call reaches only the other metrics.
 
-    Formula: ``sd(b) / mean(b) = sqrt(2 GE(2))``, the standard deviation dividing by n.
+    Formula: ``sd(b) / mean(b) = sqrt(2 GE(2))``, with the standard deviation of a population.
 
     Range 0 to inf; ideal 0; lower is better.
 
     Parameters
     ----------
     score
-        In place of ``pred``, a prediction between 0 and 1.
+        Instead of ``pred``, a prediction between 0 and 1.
 
     Notes
     -----
     AIF360 and HolisticAI compute 2 sqrt(GE(2)), which is the square root of 2 times this: multiply
-    by ``2 ** 0.5`` to match them. Jurity does not have it. Undefined where everybody is overlooked.
+    by ``2 ** 0.5`` to match them. Jurity does not have it. Undefined if every row is a false
+    negative.
 
     References
     ----------

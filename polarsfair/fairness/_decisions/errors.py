@@ -1,4 +1,4 @@
-"""How differently groups are judged: comparisons of rates that set decision beside truth."""
+"""Differences between groups in rates that compare the decision with the label."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _gap = known_as(kind="opportunity", fair=(-0.1, 0.1))
 def equal_opportunity() -> FairnessMetric:
     """Difference of true positive rates.
 
-    Those who deserve it should be selected equally often in every group.
+    Rows with a positive label should be selected equally often in every group.
 
     Formula, with TPR = TP / (TP + FN)::
 
@@ -51,15 +51,15 @@ def equal_opportunity() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    Jurity's page defines a rate, one per group, where its code takes the difference: for the rates
-    use `true_positive_rate` with ``by``, or `by_group`. The same as AIF360's and HolisticAI's
-    difference with the second group as ``ref``, and as Fairlearn's without. A group without
-    positives takes no part; Fairlearn and HolisticAI count its rate as 0, and in Jurity and AIF360
-    it makes the difference undefined. Aequitas reports ratios: ``ratio(true_positive_rate)``.
+    Jurity's page defines a rate per group, but its code takes the difference: for the rates use
+    `true_positive_rate` with ``by``, or `by_group`. It is AIF360's and HolisticAI's difference with
+    the second group as ``ref``, and Fairlearn's without. A group without positives is left out.
+    Fairlearn and HolisticAI count its rate as 0; in Jurity and AIF360 it makes the difference
+    undefined. Aequitas reports ratios: ``ratio(true_positive_rate)``.
 
     References
     ----------
@@ -93,7 +93,7 @@ def equal_opportunity() -> FairnessMetric:
 def predictive_equality() -> FairnessMetric:
     """Difference of false positive rates.
 
-    Those who do not deserve it should be selected equally often in every group.
+    Rows with a negative label should be selected equally often in every group.
 
     Formula, with FPR = FP / (FP + TN)::
 
@@ -105,14 +105,14 @@ def predictive_equality() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    The equation on Jurity's page sets each group's rate against that of the whole population:
-    ``ref=pf.OVERALL``. Its code takes the difference of two groups and answers None when all
-    labels of one are equal. HolisticAI and AIF360 call this the false positive rate difference. A
-    group without negatives takes no part; Fairlearn and HolisticAI count its rate as 0.
+    The equation on Jurity's page compares each group's rate with that of the whole population:
+    ``ref=pf.OVERALL``. Its code takes the difference of two groups and answers None when all labels
+    of one are equal. HolisticAI and AIF360 call this the false positive rate difference. A group
+    without negatives is left out; Fairlearn and HolisticAI count its rate as 0.
 
     References
     ----------
@@ -158,14 +158,14 @@ def average_odds() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
     This is what AIF360, HolisticAI and Jurity's code compute. Jurity's page exchanges the groups in
     the second term, (FPR1 - FPR2) + (TPR2 - TPR1), which measures how much worse a group is judged
-    both ways: half of `predictive_equality` less `equal_opportunity`, as below. A group without
-    positives or without negatives takes no part; HolisticAI counts its missing rate as 0.
+    both ways: half of `predictive_equality` minus `equal_opportunity`, as below. A group without
+    positives or without negatives is left out; HolisticAI counts its missing rate as 0.
 
     References
     ----------
@@ -213,20 +213,20 @@ def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: 
 
         (|difference of FPR| + |difference of TPR|) / 2
 
-    the largest of all pairs of groups, or of all groups against ``ref``.
+    the largest of all pairs of groups, or of all groups compared with ``ref``.
 
     Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
 
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
     AIF360's ``average_abs_odds_difference`` and ``average_odds_error``. Fairlearn's
-    ``equalized_odds_difference(agg="mean")`` takes the two largest differences from different
-    pairs of groups where there are more than two: half the sum of `predictive_equality` and
+    ``equalized_odds_difference(agg="mean")`` takes the two largest differences from different pairs
+    of groups if there are more than two: half the sum of `predictive_equality` and
     `equal_opportunity` without ``ref``. With two classes HolisticAI's
     ``multiclass_equality_of_opp`` is this.
 
@@ -261,27 +261,26 @@ def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: 
 def equalized_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl.Expr) -> pl.Expr:
     """Larger of the absolute differences of the false and the true positive rates.
 
-    0 when both rates are equal in all groups, which is what equalized odds asks for.
+    It is 0 if both rates are equal in all groups, which is equalized odds.
 
     Formula, for two groups::
 
         max(|difference of FPR|, |difference of TPR|)
 
-    the largest of all pairs of groups, or of all groups against ``ref``.
+    the largest of all pairs of groups, or of all groups compared with ``ref``.
 
     Range 0 to 1; ideal 0; lower is better; 0 to 0.1 is usually accepted.
 
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
     Without ``ref`` it is Fairlearn's ``equalized_odds_difference``, with ``ref=pf.OVERALL`` that of
-    ``method="to_overall"``. A group without positives or without negatives takes no part; Fairlearn
-    counts its missing rate as 0. In Jurity the name belongs to a way of changing decisions, not to
-    a metric.
+    ``method="to_overall"``. A group without positives or without negatives is left out; Fairlearn
+    counts its missing rate as 0. In Jurity this is the name of a mitigation, not of a metric.
 
     References
     ----------
@@ -304,7 +303,7 @@ def equalized_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl
 def fnr_difference() -> FairnessMetric:
     """Difference of false negative rates.
 
-    Those who deserve it should be overlooked equally often in every group: `equal_opportunity`
+    Rows with a positive label should be rejected equally often in every group: `equal_opportunity`
     with the opposite sign.
 
     Formula, with FNR = FN / (TP + FN)::
@@ -317,13 +316,13 @@ def fnr_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    The equation on Jurity's page sets each group's rate against that of the whole population:
+    The equation on Jurity's page compares each group's rate with that of the whole population:
     ``ref=pf.OVERALL``. Its code, AIF360 and HolisticAI take the difference of two groups. A group
-    without positives takes no part; Fairlearn and HolisticAI count its rate as 0.
+    without positives is left out; Fairlearn and HolisticAI count its rate as 0.
 
     References
     ----------
@@ -359,7 +358,7 @@ def fnr_difference() -> FairnessMetric:
 def tnr_difference() -> FairnessMetric:
     """Difference of true negative rates.
 
-    Those who do not deserve it should be rejected equally often in every group:
+    Rows with a negative label should be rejected equally often in every group:
     `predictive_equality` with the opposite sign.
 
     Formula, with TNR = TN / (FP + TN)::
@@ -372,12 +371,12 @@ def tnr_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    HolisticAI's ``true_negative_rate_diff``. A group without negatives takes no part; HolisticAI
-    counts its rate as 0, and as 1 where all its predictions are positive too.
+    HolisticAI's ``true_negative_rate_diff``. A group without negatives is left out; HolisticAI
+    counts its rate as 0, and as 1 if all its predictions are positive too.
 
     References
     ----------
@@ -399,7 +398,7 @@ def tnr_difference() -> FairnessMetric:
 def for_difference() -> FairnessMetric:
     """Difference of false omission rates.
 
-    Of those who are rejected, equally many should have deserved it in every group.
+    The share of positives among the rejected should be equal in every group.
 
     Formula, with FOR = FN / (TN + FN)::
 
@@ -411,14 +410,14 @@ def for_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    Jurity's page divides the false negatives by the negative examples, FN / (FP + TN); its code, as
-    here, by those rejected. The page's quotient follows from two other rates, as below: it is the
-    false negative rate times the odds of the base rate. A group in which nobody is rejected takes
-    no part; Jurity and AIF360 count its rate as 0.
+    Jurity's page divides the false negatives by the negative examples, FN / (FP + TN); its code
+    divides by the rejected rows, as here. The page's quotient follows from two other rates, as
+    below: it is the false negative rate times the odds of the base rate. A group without rejected
+    rows is left out; Jurity and AIF360 count its rate as 0.
 
     References
     ----------
@@ -453,8 +452,8 @@ def for_difference() -> FairnessMetric:
 def fdr_difference() -> FairnessMetric:
     """Difference of false discovery rates.
 
-    Of those who are selected, equally many should not have deserved it in every group:
-    `predictive_parity` with the opposite sign.
+    The share of negatives among the selected should be equal in every group: `predictive_parity`
+    with the opposite sign.
 
     Formula, with FDR = FP / (TP + FP)::
 
@@ -466,12 +465,12 @@ def fdr_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    AIF360's ``false_discovery_rate_difference``. A group in which nobody is selected takes no part;
-    AIF360 counts its rate as 0. Aequitas reports ratios: ``ratio(false_discovery_rate)``.
+    AIF360's ``false_discovery_rate_difference``. A group without selected rows is left out; AIF360
+    counts its rate as 0. Aequitas reports ratios: ``ratio(false_discovery_rate)``.
 
     References
     ----------
@@ -495,7 +494,7 @@ def fdr_difference() -> FairnessMetric:
 def predictive_parity() -> FairnessMetric:
     """Difference of precisions.
 
-    Of those who are selected, equally many should have deserved it in every group.
+    The share of positives among the selected should be equal in every group.
 
     Formula, with PPV = TP / (TP + FP)::
 
@@ -507,14 +506,14 @@ def predictive_parity() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    A group in which nobody is selected takes no part; AIF360 and scikit-learn count its precision
-    as 0. Aequitas reports ratios: ``ratio(precision)``. Where base rates differ it cannot be 0
-    together with `fnr_difference` and `predictive_equality`, unless all selections are right, or
-    none.
+    A group without selected rows is left out; AIF360 and scikit-learn count its precision as 0.
+    Aequitas reports ratios: ``ratio(precision)``. If base rates differ, it cannot be 0 together
+    with `fnr_difference` and `predictive_equality`, unless all selections are correct, or all are
+    wrong.
 
     References
     ----------
@@ -538,8 +537,8 @@ def predictive_parity() -> FairnessMetric:
 def npv_difference() -> FairnessMetric:
     """Difference of negative predictive values.
 
-    Of those who are rejected, equally many should not have deserved it in every group:
-    `for_difference` with the opposite sign.
+    The share of negatives among the rejected should be equal in every group: `for_difference` with
+    the opposite sign.
 
     Formula, with NPV = TN / (TN + FN)::
 
@@ -551,12 +550,12 @@ def npv_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    Together with `predictive_parity` it is conditional use accuracy equality. A group in which
-    nobody is rejected takes no part; AIF360 counts its value as 0.
+    Together with `predictive_parity` it is conditional use accuracy equality. A group without
+    rejected rows is left out; AIF360 counts its value as 0.
 
     References
     ----------
@@ -580,7 +579,7 @@ def npv_difference() -> FairnessMetric:
 def accuracy_difference() -> FairnessMetric:
     """Difference of accuracies.
 
-    Decisions should be right equally often in every group, also called overall accuracy equality.
+    Decisions should be correct equally often in every group. Also called overall accuracy equality.
 
     Formula, with ACC = (TP + TN) / (TP + FP + FN + TN)::
 
@@ -592,12 +591,12 @@ def accuracy_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
     HolisticAI's ``accuracy_diff``; AIF360's ``error_rate_difference`` has the opposite sign. Wrong
-    selections and wrong rejections count alike, so that it can be 0 while both differ.
+    selections and wrong rejections count the same, so that it can be 0 although both differ.
 
     References
     ----------
@@ -625,7 +624,7 @@ def _misses_per_false_alarm() -> pl.Expr:
 def treatment_equality() -> FairnessMetric:
     """Difference of false negatives over false positives.
 
-    In every group the two kinds of error should stand in the same proportion.
+    The two kinds of error should have the same proportion in every group.
 
     Formula, with T = FN / FP::
 
@@ -637,12 +636,12 @@ def treatment_equality() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    Misses without false alarms make T infinite, and with it the difference; a group without any
-    error has no T and takes no part. SageMaker Clarify's TE is the same with the advantaged group
+    If a group has false negatives but no false positives, T and the difference are infinite. A
+    group without errors is left out. SageMaker Clarify's TE is the same with the advantaged group
     as ``ref``. Jurity, HolisticAI and Fairlearn do not have it.
 
     References

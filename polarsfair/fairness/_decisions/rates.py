@@ -48,9 +48,9 @@ def _count_decisions(
 ) -> pl.LazyFrame:
     """Count decisions per group, prediction and label.
 
-    The table has the slices, ``group``, ``pred`` and ``label`` (Boolean, null where unknown;
-    only the roles that were given), ``n`` rows, and with ``weight`` also ``w``, the sum of the
-    weights, and ``w2``, that of their squares. Tables add up: stack them and use `measure`.
+    The table has the slices, ``group``, ``pred`` and ``label`` (Boolean, null if unknown; only the
+    roles that were given), ``n`` rows, and with ``weight`` also ``w``, the sum of the weights, and
+    ``w2``, the sum of their squares. Tables can be merged: stack them and use `measure`.
 
     Where groups are known only as probabilities, ``group={"F": "p_f", "M": "p_m"}`` maps each to
     the column of its own: a row then adds its probability (times its weight) to ``w`` of every
@@ -97,13 +97,13 @@ COUNTS = {
     "positive": _LABEL,
     "negative": ~_LABEL,
 }
-"""What is counted, as conditions on a cell; a null cell meets none, which is the null rule."""
+"""The counts, as conditions on a cell; a null cell meets no condition, which is the null rule."""
 
 tp, fp, fn, tn, selected, rejected, positive, negative = (pl.col(name).sum() for name in COUNTS)
 
 
 def counts(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View each cell's weight under the counts that it belongs to."""
+    """View each cell's weight in the columns of the counts that it belongs to."""
     del keys
     return table.with_columns(
         pl.when(condition).then(pl.col("w")).otherwise(0).alias(name)
@@ -140,7 +140,7 @@ _BOTH = ("pred", "label")
 def selection_rate() -> pl.Expr:
     """Share of rows that are selected.
 
-    How often the decision is the favourable one, whatever the truth.
+    How often the decision is favourable, for any label.
 
     Formula: ``SR = selected / (selected + rejected)``.
 
@@ -148,10 +148,10 @@ def selection_rate() -> pl.Expr:
 
     Notes
     -----
-    A row without a prediction is in neither count. Jurity and Fairlearn count it as rejected; say
-    so with ``pred=pl.col("hired").fill_null(0)``. Also known as positive rate or acceptance rate;
-    HolisticAI's ``success_rate`` (whose page prints the formula of precision), and the ``pprev`` of
-    Aequitas, not its ``ppr``, which is the group's share of all who are selected.
+    A row without a prediction is in neither count. Jurity and Fairlearn count it as rejected; to
+    match them, write ``pred=pl.col("hired").fill_null(0)``. Also known as positive rate or
+    acceptance rate; HolisticAI's ``success_rate`` (whose page prints the formula of precision), and
+    the ``pprev`` of Aequitas, not its ``ppr``, which is the group's share of all selected rows.
 
     References
     ----------
@@ -183,8 +183,8 @@ def selection_rate() -> pl.Expr:
 def base_rate() -> pl.Expr:
     """Share of rows whose label is positive.
 
-    How often the truth is the positive one, whatever was decided. Where groups differ in it, most
-    of the other fairness measures cannot all be met at once.
+    How often the label is positive, for any decision. If groups differ in it, most other fairness
+    metrics cannot all be ideal at once.
 
     Formula: ``p = positive / (positive + negative)``.
 
@@ -224,9 +224,9 @@ def true_positive_rate() -> pl.Expr:
     Notes
     -----
     Without a positive it is undefined, as in Jurity, Aequitas and AIF360's classes. Fairlearn,
-    HolisticAI and scikit-learn answer 0, and the first two call the false negative rate 0 as well.
-    This rate, one value per group, is what Jurity's page calls equal opportunity: use ``by``, or
-    `by_group` for the differences beside it.
+    HolisticAI and scikit-learn return 0; the first two also return 0 for the false negative rate.
+    Jurity's page calls this rate, one value per group, equal opportunity: use ``by``, or `by_group`
+    to add the differences.
 
     References
     ----------
@@ -256,7 +256,7 @@ def false_positive_rate() -> pl.Expr:
     Notes
     -----
     Without a negative it is undefined, as in Jurity, Aequitas and AIF360's classes; Fairlearn and
-    HolisticAI answer 0.
+    HolisticAI return 0.
 
     References
     ----------
@@ -286,7 +286,7 @@ def true_negative_rate() -> pl.Expr:
     Notes
     -----
     Without a negative it is undefined, as in Jurity, Aequitas and AIF360's classes. Fairlearn and
-    HolisticAI answer 0; HolisticAI answers 1 where all labels and predictions are positive.
+    HolisticAI return 0; HolisticAI returns 1 if all labels and predictions are positive.
 
     References
     ----------
@@ -316,7 +316,7 @@ def false_negative_rate() -> pl.Expr:
     Notes
     -----
     Without a positive it is undefined, as in Jurity, Aequitas and AIF360's classes; Fairlearn and
-    HolisticAI answer 0.
+    HolisticAI return 0.
 
     References
     ----------
@@ -345,8 +345,8 @@ def precision() -> pl.Expr:
 
     Notes
     -----
-    Undefined when nobody is selected. Jurity, AIF360 and scikit-learn answer 0 there. With
-    several classes see `precision_by_class`.
+    Undefined if no row is selected. Jurity, AIF360 and scikit-learn then return 0. With several
+    classes see `precision_by_class`.
 
     References
     ----------
@@ -373,7 +373,7 @@ def negative_predictive_value() -> pl.Expr:
 
     Notes
     -----
-    Undefined when nobody is rejected; Jurity and AIF360 answer 0 there.
+    Undefined if no row is rejected; Jurity and AIF360 then return 0.
 
     References
     ----------
@@ -403,8 +403,8 @@ def false_discovery_rate() -> pl.Expr:
 
     Notes
     -----
-    Undefined when nobody is selected; Jurity and AIF360 answer 0 there, so that their false
-    discovery rate and precision are both 0.
+    Undefined if no row is selected; Jurity and AIF360 then return 0, so that their false discovery
+    rate and precision are both 0.
 
     References
     ----------
@@ -434,8 +434,8 @@ def false_omission_rate() -> pl.Expr:
 
     Notes
     -----
-    Undefined when nobody is rejected; Jurity and AIF360 answer 0 there. Jurity's page divides by
-    the negative examples instead, FN / (FP + TN); `for_difference` shows how to get that.
+    Undefined if no row is rejected; Jurity and AIF360 then return 0. Jurity's page divides by the
+    negative labels instead, FN / (FP + TN); `for_difference` shows how to get that.
 
     References
     ----------
@@ -455,7 +455,7 @@ def false_omission_rate() -> pl.Expr:
 
 @rate(_BOTH, ideal=1.0, better="higher")
 def accuracy() -> pl.Expr:
-    """Share of rows that are decided as labelled.
+    """Share of rows whose decision equals the label.
 
     Formula: ``ACC = (TP + TN) / (TP + FP + FN + TN)``.
 
@@ -463,8 +463,8 @@ def accuracy() -> pl.Expr:
 
     Notes
     -----
-    The error rate of AIF360 and others is one minus this. HolisticAI's ``accuracy_matrix`` is
-    another thing, the Jaccard index TP / (TP + FP + FN).
+    The error rate of AIF360 and others is one minus this. HolisticAI's ``accuracy_matrix`` is a
+    different metric, the Jaccard index TP / (TP + FP + FN).
 
     References
     ----------
@@ -493,8 +493,8 @@ def balanced_accuracy() -> pl.Expr:
 
     Notes
     -----
-    Undefined unless there are positives and negatives. scikit-learn leaves the missing class out
-    and answers with the other rate.
+    Undefined unless there are positives and negatives. scikit-learn leaves out the missing class
+    and returns the other rate.
 
     References
     ----------
@@ -522,8 +522,8 @@ def f1() -> pl.Expr:
 
     Notes
     -----
-    Undefined when there is neither a positive nor anyone selected; scikit-learn and Jurity answer
-    0 there. It is 0, not undefined, when only one of the two is missing.
+    Undefined if no row is positive and no row is selected; scikit-learn and Jurity then return 0.
+    It is 0, not undefined, if only one of the two is missing.
 
     References
     ----------

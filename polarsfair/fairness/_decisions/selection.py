@@ -1,4 +1,4 @@
-"""How differently groups are selected: comparisons of the selection rate, whatever the truth."""
+"""Comparisons of the selection rate between groups, for any label."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ def stat_parity() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    Jurity sets one group against all the others: ``group=pl.col("sex") == "F", ref=False``. AIF360
-    takes the unprivileged group minus the privileged (``ref="M"``), HolisticAI the first group
-    minus the second (its page prints the opposite order), Fairlearn the value without ``ref``, and
-    with ``method="to_overall"`` the magnitude of that with ``ref=pf.OVERALL``. HolisticAI accepts
-    -0.1 to 0.1, Jurity -0.2 to 0.2. Every group's own rate and difference are in `by_group`.
+    Jurity compares one group with all others: ``group=pl.col("sex") == "F", ref=False``. AIF360
+    takes the unprivileged group minus the privileged (``ref="M"``). HolisticAI takes the first
+    group minus the second; its page prints the opposite order. Fairlearn returns the value without
+    ``ref``, and with ``method="to_overall"`` the magnitude of that with ``ref=pf.OVERALL``.
+    HolisticAI accepts -0.1 to 0.1, Jurity -0.2 to 0.2. Every group's own rate and difference are in
+    `by_group`.
 
     References
     ----------
@@ -73,8 +74,8 @@ def stat_parity() -> FairnessMetric:
 def disparate_impact() -> FairnessMetric:
     """Ratio of selection rates.
 
-    How many times as often a group is selected. How far a ratio is from 1 is judged by its
-    logarithm: 0.8 and 1.25 are equally far.
+    How many times as often a group is selected. The distance of a ratio from 1 is measured by its
+    logarithm: 0.8 and 1.25 have the same distance.
 
     Formula, with SR the `selection_rate`::
 
@@ -86,15 +87,15 @@ def disparate_impact() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else).
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
 
     Notes
     -----
-    Where the reference selects nobody the ratio is infinite, and undefined when the group selects
-    nobody either. AIF360's classes and HolisticAI agree; Jurity then returns the *number* selected
-    in the group, AIF360's functions 0, Aequitas 10. HolisticAI's page prints the inverse ratio.
-    Jurity and HolisticAI accept 0.8 to 1.2, Aequitas 0.8 to 1.25. Without ``ref`` it is
-    Fairlearn's ``demographic_parity_ratio``.
+    If no row of the reference is selected, the ratio is infinite; it is undefined if no row of the
+    group is selected either. AIF360's classes and HolisticAI agree. Jurity then returns the
+    *number* selected in the group, AIF360's functions 0, Aequitas 10. HolisticAI's page prints the
+    inverse ratio. Jurity and HolisticAI accept 0.8 to 1.2, Aequitas 0.8 to 1.25. Without ``ref`` it
+    is Fairlearn's ``demographic_parity_ratio``.
 
     References
     ----------
@@ -131,26 +132,27 @@ def _smallest_ratio(value: pl.Expr) -> pl.Expr:
 def four_fifths(own: pl.Expr, other: pl.Expr) -> pl.Expr:
     """Smaller over larger selection rate.
 
-    The ratio of the four-fifths rule: below 0.8 the guidelines see evidence of adverse impact.
+    The ratio of the four-fifths rule: below 0.8, the guidelines regard it as evidence of adverse
+    impact.
 
     Formula, with SR the `selection_rate` and r the ratio of two of them::
 
-        min(r, 1 / r), the smallest of all pairs, or of all groups against ref
+        min(r, 1 / r), the smallest of all pairs, or of all groups compared with ref
 
     Range 0 to 1; ideal 1; higher is better; 0.8 to 1 is usually accepted.
 
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else). The value
-        does not say which of the two sides is selected less; `disparate_impact` does.
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups). The
+        value does not show which of the two sides is selected less often; `disparate_impact` does.
 
     Notes
     -----
     The guidelines compare with the group that is selected most often: the value without ``ref``.
     HolisticAI's function agrees for two groups; its page prints a one-sided ratio with an upper
     limit of 1.2. With ``ref=pf.OVERALL`` it is Fairlearn's
-    ``demographic_parity_ratio(method="to_overall")``. Undefined where nobody at all is selected.
+    ``demographic_parity_ratio(method="to_overall")``. Undefined if no row is selected.
 
     References
     ----------
@@ -201,15 +203,16 @@ def cohen_d(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr) -> pl.Ex
     Parameters
     ----------
     ref
-        A group or ``pf.REST``: every other group against it, the largest magnitude, signed.
-        Without it, the largest magnitude over all pairs of groups, unsigned. ``pf.OVERALL``
-        contains the group itself, so that the two are no separate samples.
+        A group or ``pf.REST``: every other group is compared with it, and the value of largest
+        magnitude is returned, signed. Without it, the largest magnitude over all pairs of groups,
+        unsigned. ``pf.OVERALL`` contains the group itself, so that the two are not separate
+        samples.
 
     Notes
     -----
     The same as HolisticAI's function; its page leaves out the square root. A group of one row has
-    no variance; where both groups have none, the value is infinite, or undefined when the rates
-    are equal. With ``weight``, n and m are sums of weights, read as repetitions.
+    no variance. If both variances are 0, the value is infinite, or undefined if the rates are
+    equal. With ``weight``, n and m are sums of weights, interpreted as repetitions.
 
     References
     ----------
@@ -226,7 +229,7 @@ def cohen_d(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr) -> pl.Ex
     """
     squares = (n - 1) * p * (1 - p) + (other_n - 1) * other_p * (1 - other_p)
     freedom = n + other_n - 2
-    # Fractional weights can leave less than one degree of freedom, and no variance.
+    # With fractional weights there may be no degree of freedom, and no variance.
     return pl.when(freedom > 0).then(quotient(p - other_p, (squares / freedom).sqrt()))
 
 
@@ -234,7 +237,7 @@ def cohen_d(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr) -> pl.Ex
 def z_test_difference(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr) -> pl.Expr:
     """Pooled z statistic of the difference of selection rates.
 
-    How many standard errors the rates are apart, were they equal in truth: the "two standard
+    The difference in standard errors, under the hypothesis of equal rates: the "two standard
     deviations" of the courts.
 
     Formula, for a group of n rows with `selection_rate` p and another of m rows with q::
@@ -246,17 +249,17 @@ def z_test_difference(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr
     Parameters
     ----------
     ref
-        A group or ``pf.REST``: every other group against it, the largest magnitude, signed.
-        Without it, the largest magnitude over all pairs of groups, unsigned; mind that the largest
-        of many is large by chance. ``pf.OVERALL`` contains the group itself, so that the two are
-        no separate samples.
+        A group or ``pf.REST``: every other group is compared with it, and the value of largest
+        magnitude is returned, signed. Without it, the largest magnitude over all pairs of groups,
+        unsigned; the largest of many values is often large at random. ``pf.OVERALL`` contains the
+        group itself, so that the two are not separate samples.
 
     Notes
     -----
     The same as HolisticAI's ``z_test_diff`` ("2SD rule"); its page prints the unpooled statistic.
-    It grows with the number of rows: with many, a difference too small to matter is beyond 2.
-    Undefined where everyone or nobody is selected. With ``weight``, n and m are sums of weights,
-    read as repetitions.
+    It grows with the number of rows: with many rows, even an irrelevant difference exceeds 2.
+    Undefined if all rows or no rows are selected. With ``weight``, n and m are sums of weights,
+    interpreted as repetitions.
 
     References
     ----------
@@ -280,7 +283,7 @@ def z_test_difference(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr
 def z_test_ratio(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr) -> pl.Expr:
     """Pooled z statistic of the logarithm of the ratio of selection rates.
 
-    The test that belongs to `disparate_impact` as `z_test_difference` does to `stat_parity`.
+    The test for `disparate_impact`, as `z_test_difference` is for `stat_parity`.
 
     Formula, for a group of n rows with `selection_rate` p and another of m rows with q::
 
@@ -291,16 +294,16 @@ def z_test_ratio(p: pl.Expr, n: pl.Expr, other_p: pl.Expr, other_n: pl.Expr) -> 
     Parameters
     ----------
     ref
-        A group or ``pf.REST``: every other group against it, the largest magnitude, signed.
-        Without it, the largest magnitude over all pairs of groups, unsigned; mind that the largest
-        of many is large by chance. ``pf.OVERALL`` contains the group itself, so that the two are
-        no separate samples.
+        A group or ``pf.REST``: every other group is compared with it, and the value of largest
+        magnitude is returned, signed. Without it, the largest magnitude over all pairs of groups,
+        unsigned; the largest of many values is often large at random. ``pf.OVERALL`` contains the
+        group itself, so that the two are not separate samples.
 
     Notes
     -----
-    The same as HolisticAI's function. Infinite where one of the two groups selects nobody,
-    undefined where everyone or nobody is selected. With ``weight``, n and m are sums of weights,
-    read as repetitions.
+    The same as HolisticAI's function. Infinite if no row of one of the two groups is selected;
+    undefined if all rows or no rows are selected. With ``weight``, n and m are sums of weights,
+    interpreted as repetitions.
 
     References
     ----------

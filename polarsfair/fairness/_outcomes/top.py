@@ -160,7 +160,7 @@ def quantile_disparate_impact() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else). Without
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups). Without
         it, the smallest share over the largest.
     q
         The level of the quantile, 0.8 for the top fifth.

@@ -106,7 +106,7 @@ def abroca(*, ref: Any = None) -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (everyone of known group) or ``pf.REST`` (everyone else). With it
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups). With it
         the largest area between a group and the reference, without it that of any two groups.
     bins
         As in `scores`. ``bins=None`` is exact; `abroca_error` bounds what bins hide.
