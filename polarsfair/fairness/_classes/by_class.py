@@ -1,4 +1,4 @@
-"""Tables with a line per class: one class against the rest, in every group."""
+"""Tables with a row per class: one class compared with all others, in every group."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = [
 
 
 def _against_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View one line per class that is predicted: how many rows have it, of how many.
+    """View one line per predicted class: the rows that have it, and all rows.
 
-    Between groups, only the classes that somebody of known group is given are there.
+    Between groups, only classes that are predicted in a known group have a line.
     """
     known = table.filter(pl.col("group").is_not_null()) if "group" in keys else table
     return _class_lines(table, keys, known.with_columns(pl.col("pred").alias("class")))
 
 
 def _class_lines(table: pl.LazyFrame, keys: Sequence[str], named: pl.LazyFrame) -> pl.LazyFrame:
-    """Count per class that `named` names in the slice, also where a group never shows it."""
+    """Count rows per class of the slice, which `named` lists, even if a group lacks the class."""
     slices = [key for key in keys if key != "group"]
     every = named.select(*slices, "class").drop_nulls("class").unique()
     sizes = summed(table.with_columns(size=pl.col("row_w")), keys, ["size"])
@@ -71,22 +71,22 @@ def _groups_by_any_class(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFra
     return _class_lines(table, [*keys, "group"], named)
 
 
-_share = functools.partial(define, classes, "quality", of=FairnessFrame, bounds=(0.0, 1.0))
+_per_class = functools.partial(define, classes, "quality", of=FairnessFrame, bounds=(0.0, 1.0))
 
 
-@_share(("pred",), view=_against_rest, keys=("class",))
+@_per_class(("pred",), view=_against_rest, keys=("class",))
 def _class_share() -> pl.Expr:
-    """Share of rows that are given the class."""
+    """Share of rows that are predicted to be in the class."""
     return quotient(pl.col("predicted").sum(), pl.col("size").sum())
 
 
 @known_as(kind="outcome", fair=(-0.1, 0.1))
 def stat_parity_by_class() -> FairnessFrame:
-    """Difference of the shares of each class, one class against the rest.
+    """Difference of the shares of each class, one class compared with all others.
 
-    `stat_parity` for every class: a frame with a line per ``class`` that is predicted.
+    `stat_parity` for every class: a frame with a row per ``class`` that is predicted.
 
-    Formula, with P(c) the share of a group that is given class c::
+    Formula, with P(c) the share of a group that is predicted to be in class c::
 
         with ref      P(c | group) - P(c | ref), of the group farthest from the reference
         without ref   largest P(c) - smallest P(c)
@@ -102,10 +102,10 @@ def stat_parity_by_class() -> FairnessFrame:
 
     Notes
     -----
-    Jurity's multi-class table, where group 1 is set against all the others:
-    ``group=pl.col("sex") == "F", ref=False``. It has a line for every class of the list that it is
-    given, 0 where nobody has it, and reads words of several letters as lists of letters. One number
-    for all classes is `multiclass_stat_parity`.
+    Jurity's multi-class table compares group 1 with all others:
+    ``group=pl.col("sex") == "F", ref=False``. It has a row for every class in its list of classes,
+    0 if no row has the class. It reads strings of several letters as lists of letters.
+    `multiclass_stat_parity` is one number for all classes.
 
     References
     ----------
@@ -134,11 +134,11 @@ def stat_parity_by_class() -> FairnessFrame:
 
 @known_as(kind="outcome", fair=(0.8, 1.25))
 def disparate_impact_by_class() -> FairnessFrame:
-    """Ratio of the shares of each class, one class against the rest.
+    """Ratio of the shares of each class, one class compared with all others.
 
-    `disparate_impact` for every class: a frame with a line per ``class`` that is predicted.
+    `disparate_impact` for every class: a frame with a row per ``class`` that is predicted.
 
-    Formula, with P(c) the share of a group that is given class c::
+    Formula, with P(c) the share of a group that is predicted to be in class c::
 
         with ref      P(c | group) / P(c | ref), of the group farthest from the reference
         without ref   smallest P(c) / largest P(c)
@@ -154,9 +154,9 @@ def disparate_impact_by_class() -> FairnessFrame:
 
     Notes
     -----
-    Jurity's multi-class table, where group 1 is set against all the others:
-    ``group=pl.col("sex") == "F", ref=False``. Where nobody of group 2 has the class, Jurity returns
-    the *number* of group 1 who do; here the ratio is infinite.
+    Jurity's multi-class table compares group 1 with all others:
+    ``group=pl.col("sex") == "F", ref=False``. If no row of group 2 has the class, Jurity returns
+    the *number* of rows of group 1 that have it; here the ratio is infinite.
 
     References
     ----------
@@ -183,14 +183,14 @@ def disparate_impact_by_class() -> FairnessFrame:
     return ratio(_class_share)
 
 
-@_share(("group", "pred"), view=_groups_against_rest, keys=("group", "class"))
+@_per_class(("group", "pred"), view=_groups_against_rest, keys=("group", "class"))
 def frequency_by_class() -> pl.Expr:
-    """Share of each group that is given each class.
+    """Share of each group predicted to be in each class.
 
-    A frame with a line per ``group`` and ``class`` that is predicted, 0 where the group lacks it;
-    unknown groups are shown.
+    A frame with a row per ``group`` and ``class`` that is predicted, 0 if the group lacks the
+    class. The unknown group is included.
 
-    Formula: ``P(c) = rows of the group given c / rows of the group with a prediction``.
+    Formula: ``P(c) = rows of the group predicted as c / rows of the group with a prediction``.
 
     Range 0 to 1; a description, no ideal.
 
@@ -198,13 +198,13 @@ def frequency_by_class() -> pl.Expr:
     ----------
     pred
         A class, or a list of classes; a row counts once for every class in its list, so that the
-        shares of a group then may add up to more than 1.
+        sum of a group's shares may exceed 1.
 
     Notes
     -----
     HolisticAI's ``frequency_matrix``, in long form; pivot it with
-    ``.pivot("class", index="group")``. Its ``normalize="class"`` divides by the rows given the
-    class instead, and its confusion tensor is the table of `classes`.
+    ``.pivot("class", index="group")``. Its ``normalize="class"`` divides by the rows predicted as
+    the class instead. Its confusion tensor is the table of `classes`.
 
     References
     ----------
@@ -230,7 +230,7 @@ def frequency_by_class() -> pl.Expr:
     return quotient(pl.col("predicted").sum(), pl.col("size").sum())
 
 
-@_share(
+@_per_class(
     ("group", "pred", "label"),
     view=_groups_by_any_class,
     keys=("group", "class"),
@@ -238,18 +238,18 @@ def frequency_by_class() -> pl.Expr:
     better="higher",
 )
 def precision_by_class() -> pl.Expr:
-    """Share, of those in a group who are given a class, who have it.
+    """Precision of each class in each group.
 
-    `precision` of every class against the rest: a frame with a line per ``group`` and ``class``
-    that is predicted or true; unknown groups are shown.
+    `precision` of every class compared with all others: a frame with a row per ``group`` and
+    ``class`` that is predicted or true. The unknown group is included.
 
-    Formula: ``rows of the group given c and truly c / rows of the group given c``.
+    Formula: ``rows of the group predicted as c and truly c / rows of the group predicted as c``.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Notes
     -----
-    Undefined where the group is never given the class. HolisticAI exchanged two names: its
+    Undefined if the class is never predicted in the group. HolisticAI exchanged two names: its
     ``recall_matrix`` is this, its ``precision_matrix`` is `recall_by_class`. Its
     ``accuracy_matrix`` is the Jaccard index, 1 / (1 / precision + 1 / recall - 1).
 
@@ -283,7 +283,7 @@ def precision_by_class() -> pl.Expr:
     return quotient(pl.col("hits").sum(), pl.col("claimed").sum())
 
 
-@_share(
+@_per_class(
     ("group", "pred", "label"),
     view=_groups_by_any_class,
     keys=("group", "class"),
@@ -291,20 +291,20 @@ def precision_by_class() -> pl.Expr:
     better="higher",
 )
 def recall_by_class() -> pl.Expr:
-    """Share, of those in a group who have a class, who are given it.
+    """Recall of each class in each group.
 
-    The recall, or `true_positive_rate`, of every class against the rest: a frame with a line per
-    ``group`` and ``class`` that is predicted or true; unknown groups are shown.
+    The `true_positive_rate` of every class compared with all others: a frame with a row per
+    ``group`` and ``class`` that is predicted or true. The unknown group is included.
 
-    Formula: ``rows of the group given c and truly c / rows of the group truly c``.
+    Formula: ``rows of the group predicted as c and truly c / rows of the group truly c``.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Notes
     -----
-    Undefined where nobody of the group truly has the class. HolisticAI exchanged two names: its
-    ``precision_matrix`` is this, its ``recall_matrix`` is `precision_by_class`. How far the groups
-    are apart is `multiclass_true_positive_difference`.
+    Undefined if no row of the group truly has the class. HolisticAI exchanged two names: its
+    ``precision_matrix`` is this, its ``recall_matrix`` is `precision_by_class`. The distance
+    between the groups is `multiclass_true_positive_difference`.
 
     References
     ----------

@@ -43,10 +43,10 @@ def _count_classes(
 ) -> pl.LazyFrame:
     """Count rows per group, predicted class and true class.
 
-    The table has the slices, ``group``, ``pred`` and ``label`` of any plain dtype (only the
-    roles that were given), ``n`` rows, and with ``weight`` also ``w`` and ``w2``: with both it is
-    the confusion matrix of every group. Where ``pred`` is a list, a row counts once for every
-    class in its list; ``rows`` and ``row_w`` then count the rows themselves. Tables add up.
+    The table has the slices, ``group``, ``pred`` and ``label`` of any plain dtype (only the roles
+    that were given), ``n`` rows, and with ``weight`` also ``w`` and ``w2``: with both it is the
+    confusion matrix of every group. If ``pred`` is a list, a row counts once for every class in its
+    list; ``rows`` and ``row_w`` then count the rows themselves. Tables can be merged.
 
     Examples
     --------
@@ -235,8 +235,8 @@ _distance = functools.partial(
 def multiclass_stat_parity(*, reduce: str = "mean") -> pl.Expr:
     """Distance between the groups' distributions of predicted classes.
 
-    The total variation between what two groups are given: the share of one group that would have to
-    be given another class for both to be treated alike.
+    The total variation distance of the two distributions: the share of one group whose predicted
+    class would have to change to make them equal.
 
     Formula, for groups g and h, i running over the classes::
 
@@ -247,18 +247,18 @@ def multiclass_stat_parity(*, reduce: str = "mean") -> pl.Expr:
     Parameters
     ----------
     reduce
-        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+        ``"mean"`` over the pairs of groups, or ``"max"``, the pair with the largest distance.
     ref
         A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
         the pairs of a group with it. Without it, all pairs of groups.
 
     Notes
     -----
-    The same as HolisticAI's function; any word but "max" means "mean" to it. Its page names the
-    mean absolute deviation over the K classes, which is 2/K of this, and prints a formula with one
-    rate and one reference group: for that use ``ref``, and for a single class
-    `stat_parity_by_class`. With two classes it is the size of `stat_parity`. With one group it is
-    undefined; HolisticAI's maximum is then 0.
+    The same as HolisticAI's function, which reads any string except "max" as "mean". Its page names
+    the mean absolute deviation over the K classes, which is 2/K of this. The page prints a formula
+    with one rate and one reference group: for that use ``ref``, and for a single class
+    `stat_parity_by_class`. With two classes it is the magnitude of `stat_parity`. With one group it
+    is undefined; HolisticAI's maximum is then 0.
 
     References
     ----------
@@ -290,9 +290,9 @@ _odds = functools.partial(_distance, "opportunity", ("group", "pred", "label"), 
 def multiclass_equal_opportunity(*, reduce: str = "mean") -> pl.Expr:
     """Distance between the groups' confusion matrices, cell by cell.
 
-    Among people of the same true class, how differently two groups are given classes: the total
-    variation, averaged over the true classes that both groups have. It asks for equalized odds,
-    more than equal opportunity: see `multiclass_true_positive_difference`.
+    The total variation distance between the predictions of two groups among rows of the same true
+    class, averaged over the true classes that both groups have. It is 0 only with equalized odds,
+    which is more than equal opportunity: see `multiclass_true_positive_difference`.
 
     Formula, with C_g[i, j] = P(pred = i | label = j, g) and J true classes in common::
 
@@ -303,21 +303,21 @@ def multiclass_equal_opportunity(*, reduce: str = "mean") -> pl.Expr:
     Parameters
     ----------
     reduce
-        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+        ``"mean"`` over the pairs of groups, or ``"max"``, the pair with the largest distance.
     ref
         A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
         the pairs of a group with it. Without it, all pairs of groups.
     unseen
-        What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
-        too where no class is left; ``"uniform"`` pretends that such people would be given every
-        class equally often, as HolisticAI does.
+        How to treat a true class that one group of a pair lacks. None leaves the class out, and the
+        pair too if no class remains. ``"uniform"`` assumes that every class would be predicted
+        equally often, as HolisticAI does.
 
     Notes
     -----
     HolisticAI's ``multiclass_equality_of_opp`` with ``unseen="uniform"``. Its page names the mean
-    absolute deviation over the K x K cells, which is 2/K of this, and prints the difference of one
-    true positive rate from that of one reference group: ``ref``, with
-    `multiclass_true_positive_difference`. With two classes it is `average_abs_odds`.
+    absolute deviation over the K x K cells, which is 2/K of this. The page prints the difference of
+    one true positive rate from that of one reference group: for that use
+    `multiclass_true_positive_difference` with ``ref``. With two classes it is `average_abs_odds`.
 
     References
     ----------
@@ -344,10 +344,11 @@ def multiclass_equal_opportunity(*, reduce: str = "mean") -> pl.Expr:
 
 @_odds()
 def multiclass_average_odds(*, reduce: str = "mean") -> pl.Expr:
-    """Distance between the groups' predictions, every true class weighing the same.
+    """Distance between the groups' predictions, with equal weights for all true classes.
 
-    What `multiclass_stat_parity` would be if all true classes were equally frequent in both groups.
-    Opposite errors in different true classes cancel out; not so in `multiclass_equal_opportunity`.
+    The value that `multiclass_stat_parity` would have if all true classes were equally frequent in
+    both groups. Opposite errors in different true classes cancel out, unlike in
+    `multiclass_equal_opportunity`.
 
     Formula, with C_g[i, j] = P(pred = i | label = j, g) and J true classes in common::
 
@@ -358,21 +359,21 @@ def multiclass_average_odds(*, reduce: str = "mean") -> pl.Expr:
     Parameters
     ----------
     reduce
-        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+        ``"mean"`` over the pairs of groups, or ``"max"``, the pair with the largest distance.
     ref
         A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
         the pairs of a group with it. Without it, all pairs of groups.
     unseen
-        What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
-        too where no class is left; ``"uniform"`` pretends that such people would be given every
-        class equally often, as HolisticAI does.
+        How to treat a true class that one group of a pair lacks. None leaves the class out, and the
+        pair too if no class remains. ``"uniform"`` assumes that every class would be predicted
+        equally often, as HolisticAI does.
 
     Notes
     -----
     HolisticAI's function of this name with ``unseen="uniform"``. The mean absolute deviation that
-    its page names is 2/K of this, for K classes; the formula there is that of two classes and one
-    reference group, for which `average_odds` with ``ref`` is meant. With two classes it is the size
-    of `average_odds`.
+    its page names is 2/K of this, for K classes. The formula there is for two classes and one
+    reference group: use `average_odds` with ``ref``. With two classes it is the magnitude of
+    `average_odds`.
 
     References
     ----------
@@ -396,8 +397,8 @@ def multiclass_average_odds(*, reduce: str = "mean") -> pl.Expr:
 def multiclass_true_positive_difference(*, reduce: str = "mean") -> pl.Expr:
     """Mean absolute difference of the groups' recalls over the true classes.
 
-    Equal opportunity for every class: people of a true class should be given it equally often in
-    all groups.
+    Equal opportunity for every class: each true class should be predicted correctly equally often
+    in all groups.
 
     Formula, with R_g[j] = P(pred = j | label = j, g) and J true classes in common::
 
@@ -408,20 +409,20 @@ def multiclass_true_positive_difference(*, reduce: str = "mean") -> pl.Expr:
     Parameters
     ----------
     reduce
-        ``"mean"`` over the pairs of groups, or ``"max"``, the farthest pair.
+        ``"mean"`` over the pairs of groups, or ``"max"``, the pair with the largest distance.
     ref
         A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups): only
         the pairs of a group with it. Without it, all pairs of groups.
     unseen
-        What a true class that one group of a pair lacks is worth: None leaves it out, and the pair
-        too where no class is left; ``"uniform"`` pretends that such people would be given every
-        class equally often, as HolisticAI does.
+        How to treat a true class that one group of a pair lacks. None leaves the class out, and the
+        pair too if no class remains. ``"uniform"`` assumes that every class would be predicted
+        equally often, as HolisticAI does.
 
     Notes
     -----
-    HolisticAI's ``multiclass_true_rates`` with ``unseen="uniform"``. The mean absolute deviation
-    that its page names is this; the formula there takes one rate and one reference group, ``ref``.
-    For a single class use `equal_opportunity` with ``pred=pl.col("said") == "a"`` and
+    HolisticAI's ``multiclass_true_rates`` with ``unseen="uniform"``. It is the mean absolute
+    deviation that its page names. The formula there takes one rate and one reference group: use
+    ``ref``. For a single class use `equal_opportunity` with ``pred=pl.col("said") == "a"`` and
     ``label=pl.col("was") == "a"``; the recalls themselves are `recall_by_class`.
 
     References

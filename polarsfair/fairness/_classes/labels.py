@@ -1,4 +1,4 @@
-"""Labels before any training: how differently they are spread over the groups."""
+"""Bias in the labels, before any training: how their distribution differs between groups."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _check(metric: Metric, schema: pl.Schema) -> None:
         raise ValueError(msg)
 
 
-# --- how many are in a group --------------------------------------------------------------------
+# --- sizes of groups ----------------------------------------------------------------------------
 
 
 @define(classes, "quality", of=FairnessMetric, bounds=(0.0, math.inf), check=_check)
@@ -67,7 +67,7 @@ def _weight() -> pl.Expr:
     kind="outcome",
 )
 def class_imbalance(size: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """How differently many rows the groups have.
+    """Difference in group size, relative to the sum of the two sizes.
 
     Formula, with n the number of rows::
 
@@ -83,8 +83,8 @@ def class_imbalance(size: pl.Expr, other: pl.Expr) -> pl.Expr:
 
     Notes
     -----
-    SageMaker Clarify's CI has the opposite sign (everyone else minus the group), AIF360's
-    ``class_imbalance`` this one.
+    SageMaker Clarify's CI has the opposite sign (all others minus the group). AIF360's
+    ``class_imbalance`` has the sign used here.
 
     References
     ----------
@@ -119,7 +119,7 @@ def _label_shares(
 
 
 def _divergence(share: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Sum P ln(P / Q); a label that P lacks adds nothing, one that Q lacks infinity."""
+    """Sum P ln(P / Q); a label that P lacks adds 0, one that Q lacks adds infinity."""
     terms = pl.when(share > 0).then(share * (share / other).log(math.e)).otherwise(0.0)
     return terms.sum().clip(0.0)
 
@@ -179,14 +179,14 @@ def label_kl() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group from it. Without it, the
-        largest of any group from any other.
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest divergence of any group from it. Without
+        it, the largest of any group from any other.
 
     Notes
     -----
-    Infinite where the group has a label that the reference lacks. SageMaker Clarify drops such
-    labels without renormalising, so that its value can be negative, and measures the others from
-    the group: ``ref`` and group exchanged.
+    Infinite if the group has a label that the reference lacks. SageMaker Clarify drops such labels
+    without renormalising, so that its value can be negative. It measures the divergence of the
+    others from the group: exchange ``ref`` and group to match it.
 
     References
     ----------
@@ -217,13 +217,13 @@ def label_js() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
-        the largest of any two groups.
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest distance of any group from it. Without
+        it, the largest of any two groups.
 
     Notes
     -----
-    At most ln 2, which two groups without a common label reach. SageMaker Clarify drops labels that
-    one group lacks, and is wrong there.
+    At most ln 2, if two groups have no label in common. SageMaker Clarify drops labels that one
+    group lacks, which makes its value wrong.
 
     References
     ----------
@@ -254,10 +254,10 @@ def label_lp() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
-        the largest of any two groups.
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest distance of any group from it. Without
+        it, the largest of any two groups.
     p
-        The order of the norm, at least 1; infinite, it is `label_ks`.
+        The order of the norm, at least 1; if infinite, the metric is `label_ks`.
 
     Notes
     -----
@@ -283,7 +283,7 @@ def label_lp() -> pl.Expr:
 def label_total_variation() -> pl.Expr:
     """Total variation distance between the labels of two groups.
 
-    The share of one group's rows whose label would have to change to make the two alike.
+    The share of one group's rows whose label would have to change to make the distributions equal.
 
     Formula, with P and Q the shares of the labels::
 
@@ -294,13 +294,13 @@ def label_total_variation() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
-        the largest of any two groups.
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest distance of any group from it. Without
+        it, the largest of any two groups.
 
     Notes
     -----
-    For a label of two values it is the absolute difference of the base rates. SageMaker Clarify
-    drops labels that one group lacks, so that its own value can be half of that.
+    With two labels it is the absolute difference of the base rates. SageMaker Clarify drops labels
+    that one group lacks, so that its value can be half as large.
 
     References
     ----------
@@ -331,13 +331,13 @@ def label_ks() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
-        the largest of any two groups.
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest distance of any group from it. Without
+        it, the largest of any two groups.
 
     Notes
     -----
-    SageMaker Clarify calls it KS: a maximum over labels, which have no order, not over a cumulative
-    distribution.
+    SageMaker Clarify calls it KS. It is a maximum over labels, which are not ordered, not over a
+    cumulative distribution.
 
     References
     ----------
@@ -369,8 +369,8 @@ def _count_strata(
 ) -> pl.LazyFrame:
     """Count rows per group, label and stratum.
 
-    The table has the slices, ``strata`` (any plain dtype), ``group``, ``label`` (Boolean, null
-    where unknown), ``n`` rows, and with ``weight`` also ``w`` and ``w2``. Tables add up.
+    The table has the slices, ``strata`` (any plain dtype), ``group``, ``label`` (Boolean, null if
+    unknown), ``n`` rows, and with ``weight`` also ``w`` and ``w2``. Tables can be merged.
 
     Examples
     --------
@@ -431,12 +431,12 @@ def _disparities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     better="ideal",
 )
 def conditional_demographic_disparity() -> pl.Expr:
-    """Share of a group among the rejected less that among the accepted, averaged over strata.
+    """A group's share of the rejected minus its share of the accepted, averaged over strata.
 
-    A positive value says that the group is rejected more than it is accepted even among rows that
-    are alike in `strata`; of all groups, that farthest from 0.
+    If it is positive, the group has a larger share of the rejected than of the accepted among rows
+    of the same stratum. The value of the group farthest from 0 is returned.
 
-    Formula, with n the rows, rejected R and accepted A of everyone of known group in stratum i::
+    Formula, with n the rows, R the rejected and A the accepted rows of known group in stratum i::
 
         sum over i of n(i) / n * (R(group, i) / R(i) - A(group, i) / A(i))
 
@@ -445,13 +445,14 @@ def conditional_demographic_disparity() -> pl.Expr:
     Parameters
     ----------
     strata
-        The column (a role) within whose values groups are compared.
+        The column (a role) that holds the stratum: groups are compared within strata.
 
     Notes
     -----
-    Each group is set against everyone, so there is no ``ref``. SageMaker Clarify's CDDL; given the
-    predictions as ``label`` it is its CDDPL. A stratum in which nobody is accepted (or rejected)
-    has 0 there, as in Clarify. AIF360's function of this name averages over the groups instead.
+    Each group is compared with all rows, so that there is no ``ref``. It is SageMaker Clarify's
+    CDDL, and its CDDPL with the predictions as ``label``. If no row of a stratum is accepted (or
+    rejected), that share is 0, as in Clarify. AIF360's function of this name averages over the
+    groups instead.
 
     References
     ----------

@@ -155,24 +155,25 @@ _of_clusters = functools.partial(define, clusters, "outcome", of=FairnessMetric)
 
 @_of_clusters(("group", "cluster"), view=_shares, ideal=1.0, bounds=(0.0, 1.0), better="higher")
 def cluster_balance() -> pl.Expr:
-    """Worst agreement of a group's share of a cluster with its share of everyone.
+    """Smallest agreement of a group's share of a cluster with its share of all rows.
 
     Formula: min over groups g and clusters c of min(r, 1/r), r = (n_gc / n_c) / (n_g / n). Rows of
-    unknown group count in n_c and n, rows of unknown cluster nowhere; a group that is absent from a
-    cluster gives exactly 0. Every group is looked at, whether ``ref`` is given or not.
+    unknown group count in n_c and n; rows of unknown cluster do not count. If a group is absent
+    from a cluster, the value is exactly 0. Every group is compared, with and without ``ref``.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     ref
-        Makes no difference to the value; one that is misspelt is an error, as everywhere.
+        Does not change the value; a misspelt one is an error, as everywhere.
 
     Notes
     -----
-    HolisticAI's page gives min n_gc / n_c, of under-represented groups only; its code computes what
-    stands here, with 1e-20 in place of 0. Both other readings come from `cluster_shares`: the
-    page's is the least ``share``, and ``ratio`` alone, without 1/r, leaves over-representation out.
+    HolisticAI's page defines min n_gc / n_c, for under-represented groups only. Its code computes
+    the formula above, with 1e-20 instead of 0. `cluster_shares` has both other definitions: the
+    page's is the smallest ``share``; the smallest ``ratio``, without 1/r, ignores
+    over-representation.
 
     References
     ----------
@@ -199,11 +200,11 @@ _compared = functools.partial(_of_clusters, ("group", "cluster"), view=_distribu
 
 @_compared(bounds=(0.0, math.inf), ideal=1.0, better="ideal")
 def min_cluster_ratio() -> pl.Expr:
-    """Fewest rows of a group for each row of the reference, in any cluster.
+    """Smallest ratio of group rows to reference rows in any cluster.
 
     Formula: min over clusters of n_gc / n_rc, g the group and r the reference ``ref``; with several
-    groups the least of all, without ``ref`` the least over all ordered pairs. A cluster with
-    neither is left out; one with the group alone has infinity.
+    groups the smallest of all, without ``ref`` the smallest over all ordered pairs. A cluster with
+    neither is left out; in a cluster with only the group, the ratio is infinite.
 
     Range 0 to inf; ideal 1; nearer is better.
 
@@ -214,7 +215,7 @@ def min_cluster_ratio() -> pl.Expr:
 
     Notes
     -----
-    It compares numbers, not shares: with groups of different sizes it cannot be 1 in every
+    It compares numbers of rows, not shares: with groups of different sizes it cannot be 1 in every
     cluster. HolisticAI adds 1e-32 to n_rc, so that x/0 is a large number there, and counts a
     cluster with neither group as 0.
 
@@ -236,10 +237,13 @@ def min_cluster_ratio() -> pl.Expr:
 
 @_compared(bounds=(0.0, 1.0), ideal=0.0, better="lower")
 def cluster_total_variation() -> pl.Expr:
-    """Share of a group that would have to change cluster to be spread like the reference.
+    """Total variation distance between two groups' distributions over clusters.
+
+    The share of a group that would have to change cluster to have the distribution of the
+    reference.
 
     Formula: half the sum over clusters of abs(p_gc - p_rc), p_gc the share of group g that is in c.
-    With ``ref`` the farthest group from it, without the farthest pair; symmetric.
+    With ``ref``, the group farthest from it; without, the farthest pair. It is symmetric.
 
     Range 0 to 1; ideal 0; lower is better.
 
@@ -270,11 +274,11 @@ def cluster_total_variation() -> pl.Expr:
 
 @_compared(bounds=(0.0, math.inf), ideal=0.0, better="lower")
 def cluster_kl(*, base: float = math.e) -> pl.Expr:
-    """Divergence of a group's spread over clusters from the reference's.
+    """Kullback-Leibler divergence of a group's distribution over clusters from the reference's.
 
-    Formula: sum over clusters of p_gc log(p_gc / p_rc), Kullback and Leibler's, in nats or of
-    another ``base``. With ``ref`` the largest of any group from it, without the largest over
-    ordered pairs; not symmetric. A cluster that only the group has makes it infinite.
+    Formula: sum over clusters of p_gc log(p_gc / p_rc), in nats or in another ``base``. With
+    ``ref``, the largest of any group from it; without, the largest over ordered pairs. It is not
+    symmetric. A cluster that only the group has makes it infinite.
 
     Range 0 to inf; ideal 0; lower is better.
 
@@ -283,12 +287,12 @@ def cluster_kl(*, base: float = math.e) -> pl.Expr:
     ref
         A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups).
     base
-        Base of the logarithm: 2 gives bits; unless given, nats.
+        Base of the logarithm: 2 for bits; default e, for nats.
 
     Notes
     -----
-    HolisticAI's page and code give the same for two groups; there, no rows at all have 0 and an
-    empty group NaN, and both are undefined here.
+    HolisticAI's page and code return the same for two groups. Without any rows it returns 0, and
+    for an empty group NaN; both are undefined here.
 
     References
     ----------
@@ -308,23 +312,23 @@ def cluster_kl(*, base: float = math.e) -> pl.Expr:
 
 @_of_clusters(("cluster",), view=_sizes, bounds=(0.0, math.inf))
 def cluster_entropy(*, base: float = math.e) -> pl.Expr:
-    """Entropy of the spread over clusters: how evenly rows, or a group, use them.
+    """Entropy of the distribution over clusters: how evenly rows, or a group, are distributed.
 
-    Formula: sum over clusters of p_c log(1 / p_c), in nats or of another ``base``. A value of all
-    rows, like a rate: per group with ``by=``, compared with `difference` or `ratio`. Between 0, one
-    cluster, and the logarithm of the number of clusters.
+    Formula: sum over clusters of p_c log(1 / p_c), in nats or in another ``base``. It is a value of
+    all rows, like a rate: per group with ``by=``, compared with `difference` or `ratio`. It is 0
+    for one cluster, and at most the logarithm of the number of clusters.
 
     Range 0 to inf; a description, no ideal.
 
     Parameters
     ----------
     base
-        Base of the logarithm: 2 gives bits; unless given, nats.
+        Base of the logarithm: 2 for bits; default e, for nats.
 
     Notes
     -----
-    HolisticAI gives it for one group at a time, by the same formula, and leaves it out of its
-    table of clustering metrics.
+    HolisticAI computes it for one group at a time, by the same formula, and omits it from its table
+    of clustering metrics.
 
     References
     ----------
@@ -366,7 +370,7 @@ def cluster_shares(
     -------
     pl.DataFrame or pl.LazyFrame
         The slices, ``cluster``, ``group``, ``n`` rows, ``share`` of the cluster, ``overall_share``
-        and ``ratio`` of the two, which weights change; also groups that a cluster lacks.
+        and ``ratio`` of the two, which use weights. Groups that a cluster lacks have a row too.
 
     Examples
     --------

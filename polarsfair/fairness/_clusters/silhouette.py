@@ -1,4 +1,4 @@
-"""How well groups are clustered: the silhouette of each group's rows."""
+"""How well each group is clustered: the silhouettes of its rows."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def _count_silhouettes(
 ) -> pl.LazyFrame:
     """Sum the silhouettes of the rows of every group and cluster.
 
-    The same table as ``clustering.silhouettes``, with the ``group``. A row's silhouette is among
-    the rows of all groups, those of unknown group included. The rows are read twice, so that
-    tables do not add up. ``metric`` is ``"euclidean"`` (default) or ``"manhattan"``, which look at
-    all pairs of rows, at most 50,000 rows a slice; or ``"sqeuclidean"``, ``"cosine"``,
-    ``"hamming"``, as exact at any size.
+    The same table as ``clustering.silhouettes``, with the ``group``. A row's silhouette is computed
+    among the rows of all groups, including those of unknown group. The rows are read twice, so that
+    tables cannot be merged. ``metric`` is ``"euclidean"`` (default) or ``"manhattan"``, which
+    compare all pairs of rows, at most 50,000 rows per slice; or ``"sqeuclidean"``, ``"cosine"``,
+    ``"hamming"``, which are exact at any size.
 
     Examples
     --------
@@ -91,14 +91,14 @@ def _silhouette() -> pl.Expr:
 
 @known_as()
 def silhouette_difference() -> FairnessMetric:
-    """Difference between groups of the mean silhouette of their rows.
+    """Difference of mean silhouettes between groups.
 
-    Are the members of one group better served by the clustering than those of another? The
-    silhouette of a row sets its mean distance to its own cluster against that to the next one,
-    among the rows of all groups.
+    It shows whether the rows of one group are better separated by the clustering than those of
+    another. The silhouette of a row compares its mean distance to its own cluster with that to the
+    next cluster, among the rows of all groups.
 
-    Formula: mean of (b - a) / max(a, b) over the rows of the group, less the same over the
-    reference's. With ``ref=`` signed, of the group farthest from it; without, the largest
+    Formula: mean of (b - a) / max(a, b) over the rows of the group, minus the same over the
+    reference's. With ``ref=``, signed, of the group farthest from it; without, the largest
     difference of two groups.
 
     Range -2 to 2; ideal 0; nearer is better.
@@ -106,16 +106,17 @@ def silhouette_difference() -> FairnessMetric:
     Parameters
     ----------
     metric
-        ``"euclidean"`` (default) and ``"manhattan"`` look at all pairs of rows, at most 50,000 rows
-        a slice; ``"sqeuclidean"``, ``"cosine"`` and ``"hamming"`` are as exact at any size.
+        ``"euclidean"`` (default) and ``"manhattan"`` compare all pairs of rows, at most 50,000 rows
+        per slice; ``"sqeuclidean"``, ``"cosine"`` and ``"hamming"`` are exact at any size.
     ref
         The reference group, ``pf.OVERALL`` or ``pf.REST``.
 
     Notes
     -----
-    Positive means that the group is the better separated one. HolisticAI's ``silhouette_diff`` is
-    half of this value, by its code; its page does not halve, and has the opposite sign.
-    It raises where there is one cluster or a cluster per row; here the value is undefined, or 0.
+    If it is positive, the group is better separated than the reference. By its code, HolisticAI's
+    ``silhouette_diff`` is half of this value; its page does not halve it and has the opposite sign.
+    HolisticAI raises if there is one cluster or a cluster per row; here the value is undefined, or
+    0.
 
     References
     ----------

@@ -261,7 +261,7 @@ def generalized_entropy(*, alpha: float = 2.0) -> pl.Expr:
     ----------
     alpha
         Order of the index, any number. A high order gives more weight to false positives, a low
-        order to false negatives. For 0 and below, one false negative makes the value infinite.
+        order to false negatives. If it is 0 or less, one false negative makes the value infinite.
     score
         Instead of ``pred``, a prediction between 0 and 1; the benefits are then numbers between 0
         and 2. A stored table of `benefits` holds only the orders that it was counted with.

@@ -110,9 +110,9 @@ def predictive_equality() -> FairnessMetric:
     Notes
     -----
     The equation on Jurity's page compares each group's rate with that of the whole population:
-    ``ref=pf.OVERALL``. Its code takes the difference of two groups and answers None when all labels
-    of one are equal. HolisticAI and AIF360 call this the false positive rate difference. A group
-    without negatives is left out; Fairlearn and HolisticAI count its rate as 0.
+    ``ref=pf.OVERALL``. Its code takes the difference of two groups and returns None if all labels
+    of one group are equal. HolisticAI and AIF360 call this the false positive rate difference. A
+    group without negatives is left out; Fairlearn and HolisticAI count its rate as 0.
 
     References
     ----------
@@ -145,8 +145,8 @@ def _mean_odds() -> pl.Expr:
 def average_odds() -> FairnessMetric:
     """Mean of the differences of the false and the true positive rates.
 
-    How much more readily a group is selected, deserving or not. A higher true positive rate and a
-    lower false positive rate cancel out: see `average_abs_odds` and `equalized_odds`.
+    How much more often a group is selected, averaged over both labels. A higher true positive rate
+    and a lower false positive rate cancel out: see `average_abs_odds` and `equalized_odds`.
 
     Formula, with O = (FPR + TPR) / 2::
 
@@ -162,9 +162,9 @@ def average_odds() -> FairnessMetric:
 
     Notes
     -----
-    This is what AIF360, HolisticAI and Jurity's code compute. Jurity's page exchanges the groups in
-    the second term, (FPR1 - FPR2) + (TPR2 - TPR1), which measures how much worse a group is judged
-    both ways: half of `predictive_equality` minus `equal_opportunity`, as below. A group without
+    AIF360, HolisticAI and Jurity's code compute the same. Jurity's page exchanges the groups in the
+    second term, (FPR1 - FPR2) + (TPR2 - TPR1), which measures how much worse a group is treated for
+    both labels: half of `predictive_equality` minus `equal_opportunity`, as below. A group without
     positives or without negatives is left out; HolisticAI counts its missing rate as 0.
 
     References
@@ -207,7 +207,7 @@ def average_odds() -> FairnessMetric:
 def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl.Expr) -> pl.Expr:
     """Mean of the absolute differences of the false and the true positive rates.
 
-    Unlike `average_odds` it does not let one difference make up for the other.
+    Unlike in `average_odds`, the two differences cannot cancel out.
 
     Formula, for two groups::
 
@@ -227,8 +227,8 @@ def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: 
     AIF360's ``average_abs_odds_difference`` and ``average_odds_error``. Fairlearn's
     ``equalized_odds_difference(agg="mean")`` takes the two largest differences from different pairs
     of groups if there are more than two: half the sum of `predictive_equality` and
-    `equal_opportunity` without ``ref``. With two classes HolisticAI's
-    ``multiclass_equality_of_opp`` is this.
+    `equal_opportunity` without ``ref``. With two classes, HolisticAI's
+    ``multiclass_equality_of_opp`` is the same.
 
     References
     ----------

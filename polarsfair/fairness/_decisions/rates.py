@@ -52,10 +52,10 @@ def _count_decisions(
     roles that were given), ``n`` rows, and with ``weight`` also ``w``, the sum of the weights, and
     ``w2``, the sum of their squares. Tables can be merged: stack them and use `measure`.
 
-    Where groups are known only as probabilities, ``group={"F": "p_f", "M": "p_m"}`` maps each to
-    the column of its own: a row then adds its probability (times its weight) to ``w`` of every
-    group, and ``n`` counts the rows that may belong to it. Every metric becomes the estimate from
-    expected counts. In every row the probabilities must add up to 1, within 1e-6.
+    If groups are known only as probabilities, ``group={"F": "p_f", "M": "p_m"}`` maps each group to
+    its column. A row then adds its probability (times its weight) to ``w`` of every group, and
+    ``n`` counts the rows that may belong to the group. Every metric is then estimated from expected
+    counts. In every row the probabilities must add up to 1, within 1e-6.
 
     Examples
     --------

@@ -38,7 +38,7 @@ _SPARE = 16
 """Rows fetched beyond the neighbours, to see whether the last neighbours are tied."""
 
 _SAME = 1e-12
-"""Distances that differ by less, relative to themselves, are equal."""
+"""Distances whose relative difference is smaller are equal."""
 
 _BLOCK = 4_000_000
 """Distances held at once if ties require a comparison with all rows."""

@@ -1,1 +1,1 @@
-"""Repairing decisions: what `mitigation` is built on."""
+"""Repairing decisions: the parts of `mitigation`."""

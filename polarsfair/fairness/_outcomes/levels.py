@@ -1,4 +1,4 @@
-"""Outcomes that are real numbers, compared between groups at every level of the predictions."""
+"""Comparisons of real-valued outcomes between groups at every level of the predictions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _reached(known: pl.LazyFrame, cuts: pl.LazyFrame, keys: Sequence[str]) -> pl
     """Return, per group and level, the weight at or above the quantile, and the whole."""
     group = [*keys, "group"]
     sizes = known.group_by(group).agg(pl.col("size").sum().alias("whole"))
-    # A group without weight has no share, and no part in a comparison.
+    # A group without weight has no share, and is not compared.
     sizes = sizes.filter(pl.col("whole") > 0)
     marks = joined(sizes, cuts, keys).select(*group, "level", "at", "whole", is_cut=pl.lit(1))
     values = known.select(*group, at="low", size="size", is_cut=pl.lit(0))
@@ -105,10 +105,10 @@ _at_levels = functools.partial(
 
 @_at_levels(view=_level_ratios)
 def no_disparate_impact_level() -> pl.Expr:
-    """Highest prediction down to which groups are about equally often at or above.
+    """Highest threshold that groups reach about equally often.
 
-    The level is lowered from the highest prediction on, until every group's share at or above it is
-    within four fifths; taking that prediction as the bar selects without disparate impact.
+    The threshold starts at the highest prediction and is lowered until the shares of all groups at
+    or above it satisfy the four-fifths rule. Selecting at this threshold has no disparate impact.
 
     Formula, over quantiles t of all predictions of the slice from the highest to the lowest::
 
@@ -127,8 +127,8 @@ def no_disparate_impact_level() -> pl.Expr:
 
     Notes
     -----
-    HolisticAI's function of this name. The lowest prediction always qualifies, so that the value is
-    defined wherever two groups are.
+    HolisticAI's function of this name. The smallest prediction always qualifies, so that the value
+    is defined if there are two groups.
 
     References
     ----------
@@ -159,8 +159,8 @@ def statistical_parity_auc() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
-        the largest of any two groups.
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group compared with it. Without
+        it, the largest of any two groups.
     levels
         The number of quantiles, evenly spaced from 1 to 0.
     bins
@@ -199,8 +199,8 @@ def max_statistical_parity() -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group against it. Without it,
-        the largest of any two groups.
+        A group, ``pf.OVERALL`` or ``pf.REST``: the largest of any group compared with it. Without
+        it, the largest of any two groups.
     levels
         The number of quantiles, evenly spaced from 1 to 0.
     bins
@@ -208,7 +208,7 @@ def max_statistical_parity() -> pl.Expr:
 
     Notes
     -----
-    HolisticAI's function of this name. On more and more levels it becomes the two-sample
+    HolisticAI's function of this name. With more and more levels it approaches the two-sample
     Kolmogorov-Smirnov statistic.
 
     References

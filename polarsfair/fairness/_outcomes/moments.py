@@ -1,4 +1,4 @@
-"""Outcomes that are real numbers: the tallies of their moments, and which rows are kept."""
+"""Outcomes that are real numbers: the tallies of their moments, and the rows above a quantile."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def _count_outcomes(
     label: IntoColumn | None = None,
     weight: IntoColumn | None = None,
 ) -> pl.LazyFrame:
-    """Sum up predictions and labels that are real numbers, per group.
+    """Compute moments of predictions and labels that are real numbers, per group.
 
     The table has the slices, ``group``, whether the prediction is known (``predicted``) and, with
-    ``label``, the label (``labelled``); ``n`` rows, with ``weight`` also ``w`` and ``w2``; of the
-    predictions mean and sum of squares about it (``pred_mean``, ``pred_m2``); and with ``label``
-    those of the labels, the sum of products ``pred_label``, and the sums of the absolute and
-    squared errors ``abs_error`` and ``squared_error``. Tables add up, by Chan's formula.
+    ``label``, the label (``labelled``); ``n`` rows, with ``weight`` also ``w`` and ``w2``; the mean
+    of the predictions and the sum of squares about it (``pred_mean``, ``pred_m2``); and with
+    ``label`` those of the labels, the sum of products ``pred_label``, and the sums of the absolute
+    and squared errors ``abs_error`` and ``squared_error``. Tables are merged by Chan's formula.
 
     Notes
     -----
-    One pass; with ``weight`` a second one, which first finds the means.
+    One pass over the rows; with ``weight`` two, of which the first computes the means.
 
     Examples
     --------
@@ -84,17 +84,17 @@ def _count_outcome_bins(
     weight: IntoColumn | None = None,
     bins: Bins = None,
 ) -> pl.LazyFrame:
-    """Sum up predictions and labels that are real numbers, per group and bin of the prediction.
+    """Compute moments of predictions and labels, per group and bin of the prediction.
 
-    The table is that of `outcomes`, with a line for every bin ``low`` <= prediction < ``high``:
-    what quantiles need. Tables of the same bins add up.
+    The table is that of `outcomes`, with a line per bin ``low`` <= prediction < ``high``, from
+    which quantiles are computed. Tables of the same bins can be merged.
 
     Parameters
     ----------
     bins
-        None: every distinct prediction is a bin of its own, and quantiles are exact; the table
-        has then as many lines as there are distinct predictions. Increasing edges, or a number of
-        equal bins over 0 to 1, keep it small; a quantile is then known up to its bin.
+        None: every distinct prediction is a bin, and quantiles are exact; the table then has as
+        many lines as there are distinct predictions. Increasing edges, or a number of equal bins
+        over 0 to 1, keep the table small; a quantile is then known up to its bin.
 
     Examples
     --------
@@ -233,23 +233,23 @@ def _weighted_moments(
     return table.with_columns(**named)
 
 
-# --- how tables add up --------------------------------------------------------------------------
+# --- how tables are merged ----------------------------------------------------------------------
 
 
 def mean_over(name: str, weight: pl.Expr) -> pl.Expr:
-    """Give the mean of lines' means."""
-    # A line without weight is not there, not even with an infinite mean.
+    """Return the mean of the lines' means."""
+    # Lines with weight 0 do not count, even if their mean is infinite.
     return pl.when(weight > 0).then(weight * pl.col(name)).sum() / weight.sum()
 
 
-def about_mean(square: str, one: str, other: str, weight: pl.Expr) -> pl.Expr:
-    """Add up sums of products about the mean, by Chan's formula."""
-    apart = [pl.col(name) - mean_over(name, weight) for name in (one, other)]
-    return (pl.when(weight > 0).then(pl.col(square) + weight * apart[0] * apart[1])).sum()
+def about_mean(square: str, first: str, second: str, weight: pl.Expr) -> pl.Expr:
+    """Merge sums of products about the mean, by Chan's formula."""
+    off = [pl.col(name) - mean_over(name, weight) for name in (first, second)]
+    return (pl.when(weight > 0).then(pl.col(square) + weight * off[0] * off[1])).sum()
 
 
 def _of_some(value: pl.Expr, weight: pl.Expr) -> pl.Expr:
-    """Give a moment; that of no rows is 0."""
+    """Return a moment, or 0 if there are no rows."""
     return pl.when(weight.sum() > 0).then(value).otherwise(0.0)
 
 
@@ -257,7 +257,7 @@ _LABEL_SUMS = ("label_mean", "label_m2", "pred_label", "abs_error", "squared_err
 
 
 def _sums(columns: Sequence[str]) -> dict[str, pl.Expr]:
-    """Say how lines merge, in a table with or without weights."""
+    """Return how lines merge, in a table with or without weights."""
     weight = pl.col("w" if "w" in columns else "n")
     products = {
         "pred_m2": ("pred_mean", "pred_mean"),
@@ -272,7 +272,7 @@ def _sums(columns: Sequence[str]) -> dict[str, pl.Expr]:
     }
 
 
-_OPTIONAL = {
+_DEFAULTS = {
     "w": pl.col("n"),
     "w2": pl.col("n"),
     **dict.fromkeys(_LABEL_SUMS, pl.lit(None, pl.Float64)),
@@ -285,7 +285,7 @@ outcomes = Tally(
     count=_count_outcomes,
     cells=_CELLS,
     sums=_sums,
-    defaults=_OPTIONAL,
+    defaults=_DEFAULTS,
     known=_KNOWN,
 )
 
@@ -294,7 +294,7 @@ outcome_bins = Tally(
     count=_count_outcome_bins,
     cells=_CELLS,
     sums=_sums,
-    defaults=_OPTIONAL,
+    defaults=_DEFAULTS,
     contains=(outcomes,),
     single=("bins",),
     known=_KNOWN,
@@ -305,10 +305,10 @@ outcome_bins = Tally(
 
 
 def kept(table: pl.LazyFrame, slices: Sequence[str], q: float) -> pl.LazyFrame:
-    """Give each line its weight: of all its predictions, of those kept, of those kept with label.
+    """Add to each line the weights of its predictions: all, those kept, those kept with a label.
 
-    Kept are the lines at or above the q-quantile of all predictions of the slice; ``edge`` is the
-    weight of the lowest bin kept, of which some rows may lie below the quantile.
+    Lines at or above the q-quantile of all predictions of the slice are kept. ``edge`` is the
+    weight of the smallest bin kept, in which some rows may lie below the quantile.
     """
     predicted = pl.col("predicted")
     table = table.with_columns(
@@ -330,10 +330,10 @@ def kept(table: pl.LazyFrame, slices: Sequence[str], q: float) -> pl.LazyFrame:
 
 
 def thresholds(table: pl.LazyFrame, slices: Sequence[str], levels: Sequence[float]) -> pl.LazyFrame:
-    """Give, per slice and level, the quantile ``at`` of the predictions, and the lowest bin kept.
+    """Return, per slice and level, the quantile ``at`` of predictions and the smallest bin kept.
 
-    ``level`` is the place in `levels`. The quantile is NumPy's linear one, its arithmetic included:
-    with h = (n - 1) q, between the values of ranks floor(h) and floor(h) + 1.
+    ``level`` is the position in `levels`. The quantile is NumPy's linear one, with the same
+    arithmetic: with h = (n - 1) q, between the values of ranks floor(h) and floor(h) + 1.
     """
     values = table.filter("predicted").group_by(*slices, "low").agg(pl.col("size").sum())
     values = values.with_columns(pl.col("size").cast(pl.Float64)).filter(pl.col("size") > 0)
@@ -357,11 +357,11 @@ def thresholds(table: pl.LazyFrame, slices: Sequence[str], levels: Sequence[floa
 def _value_at(
     wanted: pl.LazyFrame, values: pl.LazyFrame, slices: Sequence[str], rank: pl.Expr, name: str
 ) -> pl.LazyFrame:
-    """Find the value of a rank: the lowest with more than that many rows at or below it."""
+    """Find the value of a rank: the smallest with more than that many rows at or below it."""
     ranks = wanted.select(*slices, "level", through=rank, is_rank=pl.lit(value=True))
     known = values.select(*slices, "through", value="low", is_rank=pl.lit(value=False))
     stacked = pl.concat([ranks, known], how="diagonal")
-    # Every rank takes the value that follows it; one with exactly that many rows comes before.
+    # Every rank gets the next value; a value with exactly that many rows sorts before the rank.
     filled = over(pl.col("value").backward_fill(), slices).alias(name)
     found = stacked.sort("through", "is_rank").with_columns(filled).filter("is_rank")
     found = found.select(*slices, "level", name)
@@ -387,14 +387,14 @@ def all_kept(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def check_quantile(metric: Metric, schema: pl.Schema) -> None:
-    """Raise when `q` is no level, or the table has no bins to find its quantile in."""
+    """Raise if `q` is not a level, or the table has no bins in which to find its quantile."""
     q = metric.option("q")
     if not isinstance(q, int | float) or not 0 <= q <= 1:
         msg = f"`q` is a level from 0 to 1, such as 0.8; got {q!r}"
         raise ValueError(msg)
     if q > 0 and "low" not in schema:
         msg = (
-            f"`{metric.name}` with `q={q}` needs the bins of the predictions, and this table has"
-            " none: count it with `fairness.outcome_bins`"
+            f"`{metric.name}` with `q={q}` needs the bins of the predictions, which this table"
+            " lacks: count it with `fairness.outcome_bins`"
         )
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Outcomes that are real numbers, compared between groups: shares at the top, means, errors."""
+"""Comparisons of real-valued outcomes between groups: shares at the top, means, errors."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def _correlation() -> pl.Expr:
 
 
 def _spread(name: str, weight: pl.Expr) -> pl.Expr:
-    """Give the root of the sum of squares about the mean; none of a constant."""
+    """Return the root of the sum of squares about the mean; null for a constant."""
     squares = _squares(name, weight)
     return pl.when(squares > 0).then(squares.sqrt())
 
 
 def _squares(name: str, weight: pl.Expr) -> pl.Expr:
-    """Give the sum of squares about the mean; 0 where it is rounding alone."""
+    """Return the sum of squares about the mean; 0 if it is only rounding."""
     mean = f"{name}_mean"
     squares = about_mean(f"{name}_m2", mean, mean, weight)
     noise = 1e-26 * weight.sum() * mean_over(mean, weight) ** 2
@@ -125,13 +125,13 @@ def _mean_error(name: str) -> pl.Expr:
 
 
 def _needs_bins(options: Mapping[str, Any]) -> bool:
-    """Say whether a quantile has to be found."""
+    """Return whether a quantile has to be found."""
     q = options.get("q")
     return options.get("bins") is not None or (isinstance(q, int | float) and q > 0)
 
 
 def _in_bins(metric: FairnessMetric) -> FairnessMetric:
-    """Give the metric as one of the tally with bins."""
+    """Return the metric over the tally with bins."""
     bases = tuple(replace(base, tally=outcome_bins) for base in metric.bases)
     return replace(metric, tally=outcome_bins, bases=bases)
 
@@ -149,7 +149,7 @@ def _above(metric: FairnessMetric, q: float) -> FairnessMetric:
 def quantile_disparate_impact() -> FairnessMetric:
     """Ratio of the shares that are predicted to be at the top.
 
-    Being among the highest predictions is taken as being selected.
+    A row counts as selected if its prediction is among the highest.
 
     Formula, with t the q-quantile of all predictions of the slice::
 
@@ -165,9 +165,9 @@ def quantile_disparate_impact() -> FairnessMetric:
     q
         The level of the quantile, 0.8 for the top fifth.
     bins
-        None finds the quantile exactly; it holds every distinct prediction in memory. Edges (or a
-        number of equal bins over 0 to 1) keep that small; the whole bin that holds the quantile
-        is then kept.
+        None finds the quantile exactly, and holds every distinct prediction in memory. Edges (or a
+        number of equal bins over 0 to 1) need less memory; all rows of the bin that holds the
+        quantile are then kept.
 
     Notes
     -----
@@ -203,11 +203,12 @@ def quantile_stat_parity() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``. Without it, the largest share less the smallest.
+        A group, ``pf.OVERALL`` or ``pf.REST``. Without it, the largest share minus the smallest.
     q
         The level of the quantile, 0.5 for the upper half.
     bins
-        As in `quantile_disparate_impact`; `quantile_stat_parity_error` bounds what bins hide.
+        As in `quantile_disparate_impact`; `quantile_stat_parity_error` bounds the error of the
+        bins.
 
     Notes
     -----
@@ -233,7 +234,7 @@ def quantile_stat_parity() -> FairnessMetric:
 def quantile_stat_parity_error() -> FairnessMetric:
     """Bound that the bins leave on `quantile_stat_parity`.
 
-    Of the bin that holds the quantile some rows may lie below it, and are kept all the same: the
+    Some rows of the bin that holds the quantile may lie below it, but are kept. The bound is the
     largest share of any group that lies in that bin.
 
     Formula: ``max over groups of rows in the quantile's bin / rows of the group``.
@@ -245,11 +246,11 @@ def quantile_stat_parity_error() -> FairnessMetric:
     q, bins
         As in `quantile_stat_parity`; with ``bins=None`` it is 0.
     ref
-        Makes no difference.
+        Does not change the value.
 
     Notes
     -----
-    The size of the exact difference is within this bound of the size of that from bins.
+    The magnitude of the exact difference is within this bound of the magnitude from bins.
 
     References
     ----------
@@ -281,12 +282,12 @@ def mean_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``: mean of the group less mean of the reference, of
-        the group farthest from it. Without it, the largest mean less the smallest.
+        A group, ``pf.OVERALL`` or ``pf.REST``: mean of the group minus mean of the reference, of
+        the group farthest from it. Without it, the largest mean minus the smallest.
     q
         Only rows at or above this quantile of all predictions of the slice; 0, all rows.
     bins
-        As in `quantile_disparate_impact`, where ``q`` is above 0.
+        As in `quantile_disparate_impact`, if ``q`` is above 0.
 
     Notes
     -----
@@ -327,11 +328,11 @@ def mean_ratio() -> FairnessMetric:
     q
         Only rows at or above this quantile of all predictions of the slice; 0, all rows.
     bins
-        As in `quantile_disparate_impact`, where ``q`` is above 0.
+        As in `quantile_disparate_impact`, if ``q`` is above 0.
 
     Notes
     -----
-    HolisticAI's ``avg_score_ratio``. Says little where means can be negative or near 0.
+    HolisticAI's ``avg_score_ratio``. Hard to interpret if means can be negative or close to 0.
 
     References
     ----------
@@ -383,12 +384,12 @@ def z_score_difference(
     q
         Only rows at or above this quantile of all predictions of the slice; 0, all rows.
     bins
-        As in `quantile_disparate_impact`, where ``q`` is above 0.
+        As in `quantile_disparate_impact`, if ``q`` is above 0.
 
     Notes
     -----
-    HolisticAI's ``zscore_diff``, which uses the variance of a population (divided by m) in a pooled
-    formula made for that of a sample.
+    HolisticAI's ``zscore_diff``. It uses the variance of a population (divided by m) in a pooled
+    formula for the variance of a sample.
 
     References
     ----------
@@ -406,7 +407,7 @@ def z_score_difference(
     squares = (weight - 1) * variance + (other_weight - 1) * other_variance
     freedom = weight + other_weight - 2
     pooled = quotient(squares, freedom).sqrt()
-    # Means of the same constant may differ by rounding, which would be infinitely many deviations.
+    # Means of the same constant may differ by rounding, which would make the quotient infinite.
     noise = 1e-14 * pl.max_horizontal(mean.abs(), other_mean.abs())
     apart = mean - other_mean
     apart = pl.when(apart.abs() > noise).then(apart).otherwise(apart * 0)
@@ -427,16 +428,15 @@ def correlation_difference() -> FairnessMetric:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` or ``pf.REST``. Without it, the largest less the smallest.
+        A group, ``pf.OVERALL`` or ``pf.REST``. Without it, the largest minus the smallest.
     q
         Only rows at or above this quantile of all predictions of the slice; 0, all rows.
     bins
-        As in `quantile_disparate_impact`, where ``q`` is above 0.
+        As in `quantile_disparate_impact`, if ``q`` is above 0.
 
     Notes
     -----
-    HolisticAI's ``correlation_diff``. Pearson's correlation; undefined where prediction or label is
-    constant.
+    HolisticAI's ``correlation_diff``. Undefined if prediction or label is constant.
 
     References
     ----------
@@ -473,11 +473,12 @@ def rmse_ratio() -> FairnessMetric:
     q
         Only rows at or above this quantile of all predictions of the slice; 0, all rows.
     bins
-        As in `quantile_disparate_impact`, where ``q`` is above 0.
+        As in `quantile_disparate_impact`, if ``q`` is above 0.
 
     Notes
     -----
-    HolisticAI's ``rmse_ratio``. Below 1 the group is predicted better than the reference.
+    HolisticAI's ``rmse_ratio``. If it is below 1, the group's error is smaller than the
+    reference's.
 
     References
     ----------
@@ -514,11 +515,11 @@ def mae_ratio() -> FairnessMetric:
     q
         Only rows at or above this quantile of all predictions of the slice; 0, all rows.
     bins
-        As in `quantile_disparate_impact`, where ``q`` is above 0.
+        As in `quantile_disparate_impact`, if ``q`` is above 0.
 
     Notes
     -----
-    HolisticAI's ``mae_ratio``. Below 1 the group is predicted better than the reference.
+    HolisticAI's ``mae_ratio``. If it is below 1, the group's error is smaller than the reference's.
 
     References
     ----------
@@ -538,7 +539,7 @@ def mae_ratio() -> FairnessMetric:
 
 @_rate(_BOTH, view=all_kept, bounds=(0.0, 1.0), ideal=1.0, better="higher")
 def jain_index() -> pl.Expr:
-    """Jain's index of the absolute errors: how evenly they are spread over people.
+    """Jain's index of the absolute errors: how evenly they are distributed over rows.
 
     Formula, with e the error of each row::
 
@@ -548,8 +549,8 @@ def jain_index() -> pl.Expr:
 
     Notes
     -----
-    1 where everyone is predicted equally badly, 1/n where one row has all the error. HolisticAI's
-    ``jain_index``, except that without any error it is undefined, and 1 there.
+    It is 1 if all rows have the same error, and 1/n if one row has all the error. It is
+    HolisticAI's ``jain_index``, except that without any error it is undefined here, and 1 there.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Bins: what the tallies of scores and outcomes share.
+"""Bins of numbers, which the tallies of scores and of outcomes use.
 
 A bin holds ``low <= value < high``. The last edge is a bin by itself, ``low = high``, so that a
 decision at any edge, ``value >= edge``, is exact. Exact tables consist of such single-value bins.

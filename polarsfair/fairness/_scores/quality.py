@@ -1,4 +1,4 @@
-"""Scores: the tally of binned scores, and what a ranking or a probability is worth."""
+"""Scores: the tally of binned scores, and the quality of rankings and probabilities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _EPSILON = 2.0**-52
-"""Probabilities are kept this far from 0 in the logarithm, as scikit-learn does."""
+"""The smallest probability in the logarithm, as in scikit-learn."""
 
 _LOG = hidden("log")
 """The sum of the logarithms of these probabilities."""
@@ -70,17 +70,17 @@ def _count_scores(
 ) -> pl.LazyFrame:
     """Count scores per group, label and bin.
 
-    The table has the slices, ``group`` and ``label`` (Boolean; only the roles that were given),
-    the bin ``low`` <= score < ``high`` (null where the score is unknown), ``n`` rows, with
-    ``weight`` also ``w`` and ``w2``, the sums ``s`` of the scores and ``s2`` of their squares,
-    and with ``label`` that of the ``log_loss``, all weighted. Tables of the same bins add up.
+    The table has the slices, ``group`` and ``label`` (Boolean; only the roles that were given), the
+    bin ``low`` <= score < ``high`` (null if the score is unknown), ``n`` rows, with ``weight`` also
+    ``w`` and ``w2``, the sums ``s`` of the scores and ``s2`` of their squares, and with ``label``
+    that of the ``log_loss``, all weighted. Tables of the same bins can be merged.
 
     Parameters
     ----------
     bins
-        A number of equal bins over 0 to 1; increasing edges; or None, where every distinct score
-        is a bin of its own and every value exact. The last edge is a bin by itself, ``low`` =
-        ``high``, so that a decision ``score >= edge`` is exact at every edge.
+        A number of equal bins over 0 to 1; increasing edges; or None: every distinct score is a
+        bin, and every value is exact. The last edge is a bin by itself, ``low`` = ``high``, so that
+        a decision ``score >= edge`` is exact at every edge.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def ranked(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def label_weights(table: pl.LazyFrame) -> pl.LazyFrame:
-    """Give every line its weight as positive or negative, 0 where score or label is unknown."""
+    """Add every line's weight as positive and as negative, 0 if score or label is unknown."""
     scored = _LOW.is_not_null()
     return without_overlap(table, "w").with_columns(
         pos=pl.when(scored & _LABEL).then(_W).otherwise(0).cast(pl.Float64),
@@ -182,7 +182,7 @@ def label_weights(table: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def ranks(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Add up positives and negatives per bin, and over all bins above it."""
+    """Sum positives and negatives per bin, and over all bins above it."""
     summed = lines.group_by(*keys, "low", "high").agg(pl.col("pos", "neg").sum())
     totals = running(pl.col("pos", "neg").cum_sum(), keys, "low", descending=True)
     return summed.with_columns(totals.name.suffix("_down")).with_columns(
@@ -210,13 +210,13 @@ def _auc() -> pl.Expr:
 
 @_quality()
 def auc() -> pl.Expr:
-    """Chance that a positive has a higher score than a negative: the area under the ROC curve.
+    """Probability that a positive has a higher score than a negative: the area under the ROC curve.
 
     Equal scores count half.
 
     Formula::
 
-        [pairs (positive, negative) ranked right + half the tied pairs] / all pairs
+        [pairs (positive, negative) ranked correctly + half the tied pairs] / all pairs
 
     Range 0 to 1; ideal 1; higher is better.
 
@@ -224,7 +224,7 @@ def auc() -> pl.Expr:
     ----------
     bins
         As in `scores`. Scores in one bin count as tied; ``bins=None`` is exact, and `auc_error`
-        says how much the bins may hide.
+        bounds the error of the bins.
 
     Notes
     -----
@@ -249,7 +249,7 @@ def auc() -> pl.Expr:
 
 @_error_bound()
 def auc_error() -> pl.Expr:
-    """Bound that the bins leave on the AUC.
+    """Bound on the error of the AUC from bins.
 
     The AUC of the scores themselves is within this distance of `auc`: the pairs of a positive and
     a negative in the same bin, which may be ranked either way, count half.
@@ -301,7 +301,7 @@ def gini() -> pl.Expr:
 
     Notes
     -----
-    0 is what a random score reaches. With one class it is undefined.
+    A random score has 0. With one class it is undefined.
 
     References
     ----------
@@ -324,7 +324,7 @@ def _precision() -> pl.Expr:
 
 
 def _among_positives(value: pl.Expr) -> pl.Expr:
-    """Average over the positives; a bin without one has nothing to say."""
+    """Average over the positives; a bin without positives does not count."""
     return quotient(pl.when(_POS > 0).then(_POS * value).otherwise(0.0).sum(), _POS.sum())
 
 
@@ -341,13 +341,14 @@ def average_precision() -> pl.Expr:
     Parameters
     ----------
     bins
-        As in `scores`. ``bins=None`` is exact; `average_precision_error` bounds what bins hide.
+        As in `scores`. ``bins=None`` is exact; `average_precision_error` bounds the error of the
+        bins.
 
     Notes
     -----
     With ``bins=None`` it equals scikit-learn's ``average_precision_score``: no interpolation.
-    Without positives it is undefined, where scikit-learn warns and returns 0. What a random score
-    reaches is the base rate, so compare groups with care.
+    Without positives it is undefined; scikit-learn warns and returns 0. A random score reaches the
+    base rate, so that groups with different base rates are hard to compare.
 
     References
     ----------
@@ -367,10 +368,10 @@ def average_precision() -> pl.Expr:
 
 @_error_bound()
 def average_precision_error() -> pl.Expr:
-    """Bound that the bins leave on the average precision.
+    """Bound on the error of the average precision from bins.
 
-    In a bin the positives may all be above the negatives, or all below them one by one; the
-    larger of the two changes, added up over the bins.
+    In a bin, all positives may be above the negatives, or all below them. The bound is the larger
+    of the two changes, each summed over the bins.
 
     Formula, with TP and FP above the bin, p and q in it, and B = FP + q::
 
@@ -386,8 +387,8 @@ def average_precision_error() -> pl.Expr:
 
     Notes
     -----
-    The lowest value is the integral of the precision as positives are added one after the other;
-    no order and no weights of the same sums can do worse.
+    The lowest value is the integral of the precision as positives are added one after the other. No
+    order and no weights with the same sums have a lower one.
 
     References
     ----------
@@ -424,7 +425,8 @@ def _both_labels(value: pl.Expr) -> pl.Expr:
 def ks() -> pl.Expr:
     """Largest gap between the score distributions of positives and negatives.
 
-    The two-sample Kolmogorov-Smirnov statistic: the largest TPR - FPR, in size, of any threshold.
+    The two-sample Kolmogorov-Smirnov statistic: the largest magnitude of TPR - FPR at any
+    threshold.
 
     Formula::
 
@@ -460,10 +462,10 @@ def ks() -> pl.Expr:
 
 @_error_bound()
 def ks_error() -> pl.Expr:
-    """Bound that the bins leave on the Kolmogorov-Smirnov statistic.
+    """Bound on the error of the Kolmogorov-Smirnov statistic from bins.
 
-    Inside a bin the gap may first take all of its positives, or all of its negatives. The largest
-    gap that could be reached so, less the one at the edges.
+    Inside a bin, the gap may first count all positives, or all negatives. The bound is the largest
+    gap that is possible this way, minus the largest gap at the edges.
 
     Formula, with TPR and FPR those at the upper edge of a bin and TPR', FPR' at its lower::
 
@@ -556,7 +558,7 @@ def brier() -> pl.Expr:
     Parameters
     ----------
     bins
-        As in `scores`; the value is exact whatever the bins are.
+        As in `scores`; the value is exact for any bins.
 
     Notes
     -----
@@ -580,25 +582,25 @@ def brier() -> pl.Expr:
 
 @_of_probabilities(view=_probabilities, bounds=(0.0, math.inf))
 def log_loss() -> pl.Expr:
-    """Mean negative logarithm of the probability that the score gives to the label.
+    """Mean negative logarithm of the probability that the score assigns to the label.
 
     Also called cross-entropy; in natural units.
 
     Formula::
 
-        mean of -ln(score where the label is positive, 1 - score elsewhere)
+        mean of -ln(score if the label is positive, otherwise 1 - score)
 
     Range 0 to inf; ideal 0; lower is better.
 
     Parameters
     ----------
     bins
-        As in `scores`; the value is exact whatever the bins are.
+        As in `scores`; the value is exact for any bins.
 
     Notes
     -----
-    Equals scikit-learn's ``log_loss``, also in that a probability is kept at least 2**-52, so that
-    one sure but wrong score costs 36 and not infinity. Scores outside 0 to 1 are an error.
+    Equals scikit-learn's ``log_loss``. Probabilities are at least 2**-52, as there, so that a
+    certain but wrong score adds 36 and not infinity. Scores outside 0 to 1 are an error.
 
     References
     ----------
@@ -628,15 +630,15 @@ def expected_calibration_error() -> pl.Expr:
     Parameters
     ----------
     bins
-        As in `scores`: any bins on whose edges those of the calibration fall; the value is then
-        exact.
+        As in `scores`. Every edge of the calibration bins must be an edge of these bins; the value
+        is then exact.
     calibration_bins
-        The number of equal bins in which score and outcome are compared.
+        The number of equal bins in which score and label are compared.
 
     Notes
     -----
-    A bin holds its lower edge; 1 belongs to the last. Rows within a bin may err in both directions
-    unseen, so the value grows with the number of bins. `calibration` shows the bins.
+    A bin holds its lower edge; 1 belongs to the last. Errors of both signs within a bin cancel out,
+    so that the value grows with the number of bins. `calibration` shows the bins.
 
     References
     ----------

@@ -94,8 +94,8 @@ def _height(x: pl.Expr) -> pl.Expr:
 def abroca(*, ref: Any = None) -> pl.Expr:
     """Area between the ROC curves of two groups.
 
-    Two groups may have the same AUC and still be ranked differently well at every threshold; the
-    area between the curves sees it.
+    Two groups may have the same AUC although their curves differ at every threshold. The area
+    between the curves shows this.
 
     Formula, with TPR as a function of the FPR::
 
@@ -106,10 +106,10 @@ def abroca(*, ref: Any = None) -> pl.Expr:
     Parameters
     ----------
     ref
-        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups). With it
-        the largest area between a group and the reference, without it that of any two groups.
+        A group, ``pf.OVERALL`` (all rows of known group) or ``pf.REST`` (all other groups). With
+        it, the largest area between a group and the reference; without it, between any two groups.
     bins
-        As in `scores`. ``bins=None`` is exact; `abroca_error` bounds what bins hide.
+        As in `scores`. ``bins=None`` is exact; `abroca_error` bounds the error of the bins.
 
     Notes
     -----
@@ -147,12 +147,13 @@ def abroca(*, ref: Any = None) -> pl.Expr:
     kind="quality",
 )
 def abroca_error(own: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Bound that the bins leave on the area between two ROC curves.
+    """Bound on the error of the area between two ROC curves from bins.
 
-    No curve can move by more area than its `auc_error`, so the area between two moves by at most
-    the sum of theirs.
+    A curve can change by at most the area `auc_error`. The area between two curves therefore
+    changes by at most the sum of both.
 
-    Formula: ``auc_error(group) + auc_error(other)``, the largest of all pairs or against ``ref``.
+    Formula: ``auc_error(group) + auc_error(other)``, the largest of all pairs, or compared with
+    ``ref``.
 
     Range 0 to 1; ideal 0; lower is better.
 
