@@ -92,15 +92,16 @@ def _of_one_dtype(cells: dict[str, pl.Expr], dtypes: pl.Schema) -> dict[str, pl.
     }
 
 
-def _common_dtype(pred: Any, label: Any) -> Any:
+def _common_dtype(pred: Any, label: Any) -> pl.DataType:
     if is_text(pred) and is_text(label):
-        return pl.String
+        return pl.String()
     if pred.is_integer() and label.is_integer():
-        return pl.Int64
+        return pl.Int64()
     if pred.is_numeric() and label.is_numeric():
-        return pl.Float64
+        return pl.Float64()
     if pl.Null in (pred, label):
-        return label if pred == pl.Null else pred
+        common: pl.DataType = label if pred == pl.Null else pred
+        return common
     msg = (
         f"`pred` is {pred} and `label` is {label}, so no class of one can equal a class of the"
         ' other: cast one of them, such as `pred=pl.col("...").cast(pl.String)`'

@@ -219,7 +219,7 @@ def _individual(
     facts = {"ideal": 0.0, "bounds": (0.0, math.inf), "better": "lower", "options": options}
     roles = ["group"] if grouped else []
 
-    def made(formula: Callable[..., pl.Expr]) -> FairnessMetric:
+    def metric_of(formula: Callable[..., pl.Expr]) -> FairnessMetric:
         soft = define(
             benefits,
             "individual",
@@ -239,7 +239,7 @@ def _individual(
             **facts,
         )(formula)
 
-    return made
+    return metric_of
 
 
 @_individual()

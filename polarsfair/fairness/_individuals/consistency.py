@@ -207,7 +207,7 @@ def consistency_estimate(
     return result.sort(slices) if slices else result
 
 
-_ESTIMATE: dict[str, Any] = {
+_ESTIMATE: dict[str, pl.DataType] = {
     "consistency": pl.Float64(),
     "standard_error": pl.Float64(),
     "sample": pl.Int64(),
@@ -234,7 +234,7 @@ def _estimate(
     return {"consistency": 1 - float(values.mean()), "standard_error": error, **line}
 
 
-def _check_whole(name: str, value: Any, least: int) -> None:
+def _check_whole(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         msg = f"`{name}` is a whole number of at least {least}, got {value!r}"
         raise ValueError(msg)

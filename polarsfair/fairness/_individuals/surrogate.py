@@ -178,7 +178,7 @@ def surrogate_rates(
     return map_slices(levels, [], estimate, schema).sort("group")
 
 
-def _check(group: object, trials: Any, min_rows: Any) -> None:
+def _check(group: object, trials: object, min_rows: object) -> None:
     if not isinstance(group, Mapping) or len(group) < 2:
         msg = (
             "`group` maps at least two classes to the columns of their probabilities, such as"

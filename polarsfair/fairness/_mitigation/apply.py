@@ -23,6 +23,8 @@ from polarsfair.fairness._mitigation.draws import draws, sides
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from polarsfair._typing import IntoGroup
+
 Unknown: TypeAlias = Literal["error", "keep"]
 
 RESULT, PROBABILITY = "fair_pred", hidden("probability")
@@ -64,7 +66,7 @@ def transformed(
 # --- looking up a group -------------------------------------------------------------------------
 
 
-def group_keys(rows: pl.LazyFrame, group: Any) -> dict[str, pl.Expr]:
+def group_keys(rows: pl.LazyFrame, group: IntoGroup) -> dict[str, pl.Expr]:
     """Return the group's parts as flat columns under hidden names."""
     parts = group_parts(rows, group)
     dtypes = schema_of(rows, parts)

@@ -6,7 +6,7 @@ therefore be transformed lazily and in parallel, and a second run returns the sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -46,7 +46,7 @@ def _word(value: int) -> pl.Expr:
     return pl.lit(value % _WORD, dtype=pl.UInt64)
 
 
-def _as_word(column: pl.Expr, dtype: Any) -> pl.Expr:
+def _as_word(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return a key as 64 bits: whole numbers and times unchanged, anything else hashed."""
     if dtype.is_temporal():
         column, dtype = column.to_physical(), pl.Int64()

@@ -376,9 +376,10 @@ def _decision_metrics(metrics: Metric | Sequence[Metric], options: dict[str, Any
     return [metric.resolve(options) for metric in listed]
 
 
-def _check_thresholds(at: Any) -> None:
-    listed = at is None or (isinstance(at, Sequence) and not isinstance(at, str))
-    if not listed or len(numbers_of(at or ())) != len(at or ()):
+def _check_thresholds(at: object) -> None:
+    if at is None:
+        return
+    if not isinstance(at, Sequence) or isinstance(at, str) or len(numbers_of(at)) != len(at):
         msg = f"`at` is a list of thresholds, such as `at=[0.25, 0.5]`; got {at!r}"
         raise ValueError(msg)
 

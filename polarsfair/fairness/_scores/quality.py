@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -529,7 +529,7 @@ def calibrated(
     table: pl.LazyFrame,
     keys: Sequence[str],
     *,
-    calibration_bins: Any = 10,
+    calibration_bins: object = 10,
 ) -> pl.LazyFrame:
     """View one line per calibration bin: its weight, its scores and its positives."""
     if not isinstance(calibration_bins, int) or calibration_bins < 1:

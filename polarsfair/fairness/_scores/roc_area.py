@@ -64,10 +64,10 @@ def _between(segments: pl.LazyFrame, pair: Sequence[str]) -> pl.LazyFrame:
     lines = lines.with_columns(start_gap=at_start, end_gap=at_end)
     first, second = pl.col("start_gap").abs(), pl.col("end_gap").abs()
     crossing = pl.col("start_gap") * pl.col("end_gap") < 0
-    twice = pl.when(crossing).then((first**2 + second**2) / (first + second))
-    area = (
-        (twice.otherwise(first + second) / 2 * (pl.col("end") - pl.col("x"))).fill_nan(None).sum()
-    )
+    # The mean height over a piece; if the curves cross there, that of its two triangles.
+    height = pl.when(crossing).then((first**2 + second**2) / (first + second))
+    width = pl.col("end") - pl.col("x")
+    area = (height.otherwise(first + second) / 2 * width).fill_nan(None).sum()
     own, other = pl.col("sound_0").any(), pl.col("sound_1").any()
     return lines.group_by(pair).agg(
         area=pl.when(own & other).then(area.clip(0.0, 1.0)), own_known=own
