@@ -44,9 +44,10 @@ def _count_classes(
     """Count rows per group, predicted class and true class.
 
     The table has the slices, ``group``, ``pred`` and ``label`` of any plain dtype (only the roles
-    that were given), ``n`` rows, and with ``weight`` also ``w`` and ``w2``: with both it is the
-    confusion matrix of every group. If ``pred`` is a list, a row counts once for every class in its
-    list; ``rows`` and ``row_w`` then count the rows themselves. Tables can be merged.
+    that were given), ``n`` rows, and with ``weight`` also ``w`` and ``w2``. With ``pred`` and
+    ``label`` it is the confusion matrix of every group. If ``pred`` is a list, a row counts once
+    for every class in its list; ``rows`` and ``row_w`` then count the rows themselves. Tables can
+    be merged.
 
     Examples
     --------

@@ -202,9 +202,9 @@ _compared = functools.partial(_of_clusters, ("group", "cluster"), view=_distribu
 def min_cluster_ratio() -> pl.Expr:
     """Smallest ratio of group rows to reference rows in any cluster.
 
-    Formula: min over clusters of n_gc / n_rc, g the group and r the reference ``ref``; with several
-    groups the smallest of all, without ``ref`` the smallest over all ordered pairs. A cluster with
-    neither is left out; in a cluster with only the group, the ratio is infinite.
+    Formula: min over clusters of n_gc / n_rc, g the group and r the reference ``ref``. With several
+    groups it is the smallest of all; without ``ref``, the smallest over all ordered pairs. A
+    cluster with neither is left out; in a cluster with only the group, the ratio is infinite.
 
     Range 0 to inf; ideal 1; nearer is better.
 

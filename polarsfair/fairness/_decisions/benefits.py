@@ -85,9 +85,9 @@ def _count_benefits(
 ) -> pl.LazyFrame:
     """Sum the benefits b = 1 + score - label of soft predictions per group.
 
-    The table has the slices, ``group``, ``alpha`` (one line each), ``n`` rows, with ``weight`` also
-    ``w`` and ``w2``, ``b`` = sum of the benefits, and ``power`` = sum of b**alpha (of b ln b for
-    alpha 1, of ln b for alpha 0). Rows without a score or a label are left out.
+    The table has the slices, ``group``, ``alpha`` (one row each), ``n`` rows, and with ``weight``
+    also ``w`` and ``w2``. ``b`` is the sum of the benefits, ``power`` the sum of b**alpha (of b ln
+    b for alpha 1, of ln b for alpha 0). Rows without a score or a label are left out.
 
     Examples
     --------

@@ -163,9 +163,9 @@ def average_odds() -> FairnessMetric:
     Notes
     -----
     AIF360, HolisticAI and Jurity's code compute the same. Jurity's page exchanges the groups in the
-    second term, (FPR1 - FPR2) + (TPR2 - TPR1), which measures how much worse a group is treated for
-    both labels: half of `predictive_equality` minus `equal_opportunity`, as below. A group without
-    positives or without negatives is left out; HolisticAI counts its missing rate as 0.
+    second term, (FPR1 - FPR2) + (TPR2 - TPR1). That is (`predictive_equality` -
+    `equal_opportunity`) / 2, as below: how much worse a group is treated for both labels. A group
+    without positives or without negatives is left out; HolisticAI counts its missing rate as 0.
 
     References
     ----------

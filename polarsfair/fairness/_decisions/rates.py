@@ -49,8 +49,9 @@ def _count_decisions(
     """Count decisions per group, prediction and label.
 
     The table has the slices, ``group``, ``pred`` and ``label`` (Boolean, null if unknown; only the
-    roles that were given), ``n`` rows, and with ``weight`` also ``w``, the sum of the weights, and
-    ``w2``, the sum of their squares. Tables can be merged: stack them and use `measure`.
+    roles that were given), and ``n`` rows. With ``weight`` it also has ``w``, the sum of the
+    weights, and ``w2``, the sum of their squares. Tables can be merged: stack them and use
+    `measure`.
 
     If groups are known only as probabilities, ``group={"F": "p_f", "M": "p_m"}`` maps each group to
     its column. A row then adds its probability (times its weight) to ``w`` of every group, and

@@ -54,9 +54,9 @@ def _count_neighbours(
 ) -> pl.LazyFrame:
     """Sum over rows the distance of each decision from the mean of its nearest rows.
 
-    The table has the slices, ``n`` rows and ``apart``, the sum of the distances between a row's
-    decision and the mean of the ``n_neighbors`` nearest rows of its slice; null if the slice has
-    fewer rows. Rows without a decision or a feature are left out. Tables cannot be merged.
+    The table has the slices, ``n`` rows and ``apart``: the sum of the distances between a row's
+    decision and the mean of the ``n_neighbors`` nearest rows of its slice. It is null if the slice
+    has fewer rows. Rows without a decision or a feature are left out. Tables cannot be merged.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def surrogate_rates(
     Parameters
     ----------
     frame
-        Eager or lazy; one pass over the rows, the rest on one line per level.
+        Eager or lazy. One pass over the rows counts them per level.
     surrogate
         The level of each row.
     group

@@ -47,9 +47,9 @@ def _count_outcomes(
 
     The table has the slices, ``group``, whether the prediction is known (``predicted``) and, with
     ``label``, the label (``labelled``); ``n`` rows, with ``weight`` also ``w`` and ``w2``; the mean
-    of the predictions and the sum of squares about it (``pred_mean``, ``pred_m2``); and with
-    ``label`` those of the labels, the sum of products ``pred_label``, and the sums of the absolute
-    and squared errors ``abs_error`` and ``squared_error``. Tables are merged by Chan's formula.
+    of the predictions and the sum of squares about it (``pred_mean``, ``pred_m2``). With ``label``
+    it also has those of the labels, the sum of products ``pred_label``, and the sums of errors
+    ``abs_error`` and ``squared_error``. Tables are merged by Chan's formula.
 
     Notes
     -----
@@ -86,15 +86,15 @@ def _count_outcome_bins(
 ) -> pl.LazyFrame:
     """Compute moments of predictions and labels, per group and bin of the prediction.
 
-    The table is that of `outcomes`, with a line per bin ``low`` <= prediction < ``high``, from
-    which quantiles are computed. Tables of the same bins can be merged.
+    The table is that of `outcomes`, with a row per bin ``low`` <= prediction < ``high``, from which
+    quantiles are computed. Tables of the same bins can be merged.
 
     Parameters
     ----------
     bins
-        None: every distinct prediction is a bin, and quantiles are exact; the table then has as
-        many lines as there are distinct predictions. Increasing edges, or a number of equal bins
-        over 0 to 1, keep the table small; a quantile is then known up to its bin.
+        None: every distinct prediction is a bin, and quantiles are exact; the table then has a row
+        per distinct prediction. Increasing edges, or a number of equal bins over 0 to 1, keep the
+        table small; a quantile is then known up to its bin.
 
     Examples
     --------

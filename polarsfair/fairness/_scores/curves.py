@@ -264,8 +264,8 @@ def thresholds(
 
     Notes
     -----
-    A row is selected if score >= threshold. Each line equals ``evaluate`` with
-    ``pred=pl.col(score) >= threshold``, but the rows are read once.
+    A row is selected if score >= threshold. Each row of the result equals ``evaluate`` with
+    ``pred=pl.col(score) >= threshold``, but the frame is read once.
 
     Examples
     --------

@@ -70,10 +70,10 @@ def _count_scores(
 ) -> pl.LazyFrame:
     """Count scores per group, label and bin.
 
-    The table has the slices, ``group`` and ``label`` (Boolean; only the roles that were given), the
-    bin ``low`` <= score < ``high`` (null if the score is unknown), ``n`` rows, with ``weight`` also
-    ``w`` and ``w2``, the sums ``s`` of the scores and ``s2`` of their squares, and with ``label``
-    that of the ``log_loss``, all weighted. Tables of the same bins can be merged.
+    The keys of the table are the slices, ``group`` and ``label`` (Boolean; only the roles that were
+    given), and the bin ``low`` <= score < ``high``, null if the score is unknown. Its sums are
+    ``n`` rows, with ``weight`` also ``w`` and ``w2``. Weighted sums are ``s`` of the scores, ``s2``
+    of their squares and, with ``label``, ``log_loss``. Tables of the same bins can be merged.
 
     Parameters
     ----------
@@ -251,8 +251,8 @@ def auc() -> pl.Expr:
 def auc_error() -> pl.Expr:
     """Bound on the error of the AUC from bins.
 
-    The AUC of the scores themselves is within this distance of `auc`: the pairs of a positive and
-    a negative in the same bin, which may be ranked either way, count half.
+    The AUC of the scores themselves is within this distance of `auc`. A positive and a negative in
+    the same bin may be ranked either way; each such pair counts half.
 
     Formula::
 
