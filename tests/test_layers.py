@@ -119,8 +119,8 @@ def plain_strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def test_hidden_names_are_spelt_by_hidden(module: str) -> None:
     """A bar in a string is a hidden name, unless it is a pattern or a sentence."""
     tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
-    # A name has the bar at one end, or between words without spaces.
-    name = re.compile(r"^\|[\w ]*$|^[\w ]*\|$|^\w*\|\w*$")
+    # A name has the bar at one end, or between words; a bar alone joins a pattern.
+    name = re.compile(r"^\|[\w ]+$|^[\w ]+\|$|^\w+\|\w+$")
     assert [found for found in plain_strings(tree) if name.search(found[1])] == []
 
 

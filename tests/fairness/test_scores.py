@@ -356,7 +356,7 @@ def test_bad_calibration_bins(count: Any) -> None:
 
 
 def test_two_kinds_of_bins_in_one_call() -> None:
-    with pytest.raises(ValueError, match="one table has one `bins`"):
+    with pytest.raises(ValueError, match="need different values of `bins`"):
         pf.evaluate(ROWS, [fairness.auc.bind(bins=10), fairness.ks], **ROLES)
 
 
