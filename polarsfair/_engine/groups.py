@@ -87,7 +87,7 @@ _FLAT, _SQUARE = ("n", "rows"), ("w2",)
 def probabilities(rows: pl.LazyFrame, group: Mapping[Any, str | pl.Expr]) -> dict[str, pl.Expr]:
     """Return the probability of each class as a flat Float64 column."""
     class_names(group)
-    columns = {_chance(i): as_column(into, "group") for i, into in enumerate(group.values())}
+    columns = {_column(i): as_column(into, "group") for i, into in enumerate(group.values())}
     check_columns(rows, {"group": columns.values()})
     for name, dtype in schema_of(rows, columns).items():
         if not is_number(dtype):
@@ -122,31 +122,31 @@ def with_expected(
     `sums` are the row's own: counts (n, rows), weights (w, row_w) and their squares (w2). Also
     returns the names of the new sums.
     """
-    chances = [_chance(i) for i in range(classes)]
+    columns = [_column(i) for i in range(classes)]
     weight = pl.col("w" if "w" in sums else "n").cast(pl.Float64)
     own = {name: pl.col(name) for name in sums} | {"w": weight}
     own["w2"] = weight * weight if "w2" in sums else weight
     parts = {
-        hidden(name, i): _part(name, value, pl.col(chance))
+        hidden(name, i): _part(name, value, pl.col(probability))
         for name, value in own.items()
-        for i, chance in enumerate(chances)
+        for i, probability in enumerate(columns)
     }
-    return rows.with_columns(**parts, **{UNSURE: _unsure(chances)}), list(parts)
+    return rows.with_columns(**parts, **{UNSURE: _unsure(columns)}), list(parts)
 
 
-def _chance(number: int) -> str:
+def _column(number: int) -> str:
     return hidden("probability", number)
 
 
-def _part(name: str, value: pl.Expr, chance: pl.Expr) -> pl.Expr:
+def _part(name: str, value: pl.Expr, probability: pl.Expr) -> pl.Expr:
     if name in _FLAT:
-        return pl.when(chance > 0).then(value).otherwise(0)
-    return value * chance * chance if name in _SQUARE else value * chance
+        return pl.when(probability > 0).then(value).otherwise(0)
+    return value * probability * probability if name in _SQUARE else value * probability
 
 
-def _unsure(chances: Sequence[str]) -> pl.Expr:
-    inside = pl.all_horizontal(pl.col(chance).is_between(0, 1) for chance in chances)
-    total = pl.sum_horizontal(pl.col(chance) for chance in chances)
+def _unsure(columns: Sequence[str]) -> pl.Expr:
+    inside = pl.all_horizontal(pl.col(probability).is_between(0, 1) for probability in columns)
+    total = pl.sum_horizontal(pl.col(probability) for probability in columns)
     sound = inside & ((total - 1).abs() <= TOLERANCE)
     return (~sound).fill_null(value=True).cast(pl.Int64)
 

@@ -59,7 +59,7 @@ def _options(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
 
 
 def _sharing_lines(metrics: Sequence[Metric]) -> list[list[Metric]]:
-    """Put metrics together that read the same lines, so that the lines are made once."""
+    """Group the metrics that read the same lines, so that the lines are made once."""
     shared: dict[tuple[object, str, str], list[Metric]] = {}
     for metric in metrics:
         same = (metric.view, repr(_options(metric.view, metric)), _sides(metric))
