@@ -1,99 +1,190 @@
-"""The frames of this family at the door: recommendations, ground truth, users and items.
+"""The frames of this family: recommendations, ground truth, users and items.
 
-A slice or group may be a column of any of them. What each frame says of a list is brought here into
-one shape (`Inputs`): plain columns under the names of their roles, rows without a user or item
-left out, ids of one dtype. Everything behind this module reads that shape.
+A slice or a part of the group may be a column of any of them. `resolve` reads each frame as `Rows`:
+columns under the names of their roles, ids of one dtype, and no rows without a user or an item.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._engine.columns import Column, as_column, check_anywhere, check_columns, schema_of
+from polarsfair._engine.columns import (
+    Column,
+    as_column,
+    check_anywhere,
+    check_columns,
+    is_number,
+    key_of,
+    schema_of,
+)
+from polarsfair._engine.faults import Fault, counted
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.legacy import gather_group, group_parts, row_key
+from polarsfair._engine.groups import group_parts
+from polarsfair._engine.rows import Role, Rows, key
+from polarsfair._engine.slices import hidden, hidden_slices, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
 
-RECS, ACTUAL, USERS = "recs", "actual", "users"
+RECS, ACTUAL, USERS, ITEMS = "recs", "actual", "users", "items"
 _LONG = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
-ONE = pl.lit(1, dtype=pl.Int64)
-# `pl.len()` is UInt32 and stops at 2**32 rows a cell; a sum of Int64 ones does not.
+
+# --- faults that rows can have ------------------------------------------------------------------
+
+BAD_RANK, SAME_RANK, BAD_GRADE = map(hidden, ("bad rank", "same rank", "bad grade"))
+REPEATED_USER, REPEATED_ITEM = hidden("repeated user"), hidden("repeated item")
+REPEATED_RECS, REPEATED_ACTUAL = hidden("repeated recs"), hidden("repeated actual")
+BAD_FEATURE, BAD_POPULARITY = hidden("bad feature"), hidden("bad popularity")
+BAD_PROPENSITY = hidden("bad propensity")
+
+
+def _repeated(frame: str, id_: str) -> str:
+    return (
+        f"`{frame}` holds a `{id_}` more than once: pass one row for each, such as"
+        f' `{frame}.unique("{id_}")`'
+    )
+
+
+FAULTS: Mapping[str, str] = {
+    BAD_RANK: "`rank` holds a value that is not a whole number from 1: the first rank is 1",
+    SAME_RANK: "`rank` holds the same rank for several hits of one user: ranks in a list differ",
+    BAD_GRADE: "`relevance` holds a grade above `max_grade`: pass the highest possible grade",
+    REPEATED_USER: _repeated(USERS, "user"),
+    REPEATED_RECS: 'a list holds an item more than once, which `repeats="error"` refuses',
+    REPEATED_ACTUAL: 'a user has an item in `actual` twice, which `repeats="error"` refuses',
+    REPEATED_ITEM: _repeated(ITEMS, "item"),
+    BAD_FEATURE: "`features` holds an infinite value: make it null to leave the item out",
+    BAD_POPULARITY: (
+        "`popularity` holds a value that is not a number of at least 0 (negative, null, NaN):"
+        ' fill them, such as `popularity=pl.col("...").fill_null(0)`'
+    ),
+    BAD_PROPENSITY: (
+        "`propensity` holds a negative value: it is the probability that the pair was shown"
+    ),
+}
+"""The columns that count faulty rows, with their messages."""
+
+
+def fault_columns(columns: Collection[str]) -> list[str]:
+    """List those columns that count faulty rows."""
+    return [name for name in FAULTS if name in columns]
+
+
+def faults_in(columns: Collection[str]) -> list[Fault]:
+    """List the faults that were counted in any of the columns."""
+    return [counted(name, FAULTS[name]) for name in fault_columns(columns)]
+
+
+# --- the frames ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Recommendations and ground truth as every plan reads them.
+    """Recommendations, ground truth and users, as every tally of this family reads them.
 
     Attributes
     ----------
     recs
-        Keys, ``user``, ``item``, and ``score`` (as an order, see `order_key`) or ``rank``.
+        Its keys, ``user``, ``item``, ``n``, and ``rank`` or ``score`` (an order, see `order_of`).
     actual
-        Keys, ``user``, ``item``, and ``grade`` where there is a relevance (0: not relevant).
+        Its keys, ``user``, ``item``, ``n``, and ``relevance`` if it is given (0: not relevant).
     users
-        ``user``, its keys, and ``rows|``, how often the user is in the frame; None without keys.
-    both, of_recs, of_actual, of_users
-        The key columns (slices and parts of the group) by the frames that have them. Their names
-        are no column's of a plan, see `key_columns`.
+        One line per ``user`` with its keys, see `one_per_id`; None if the frame has no key.
     slices, parts
-        The same key columns by their use.
+        All slices, and all parts of the group, whichever frame has them.
     again
-        The same recommendations in other spellings, see `read_apart`.
-    ranked, graded, refuses_repeats
-        Whether ranks are given; whether a relevance is; whether a repeated pair is a fault.
+        The recommendations in other spellings, see `read_apart`.
+    refuses_repeats
+        Whether a repeated pair of user and item is a fault.
     """
 
-    recs: pl.LazyFrame
-    actual: pl.LazyFrame
-    users: pl.LazyFrame | None
-    both: tuple[str, ...]
-    of_recs: tuple[str, ...]
-    of_actual: tuple[str, ...]
-    of_users: tuple[str, ...]
-    slices: tuple[str, ...]
+    recs: Rows
+    actual: Rows
+    users: Rows | None
+    slices: Mapping[str, str]
     parts: tuple[str, ...]
-    ranked: bool
-    graded: bool
-    refuses_repeats: bool = False
     again: tuple[pl.LazyFrame, ...] = ()
+    refuses_repeats: bool = False
 
     def reread(self, number: int) -> pl.LazyFrame:
-        """Give the recommendations for their second or third reading."""
-        return self.again[number - 2] if self.again else self.recs
+        """Return the recommendations for their second or third reading."""
+        return self.again[number - 2] if self.again else self.recs.frame
+
+    @property
+    def ranked(self) -> bool:
+        """Whether ranks are given, instead of scores."""
+        return "rank" in self.recs.columns
+
+    @property
+    def graded(self) -> bool:
+        """Whether a relevance is given."""
+        return "relevance" in self.actual.columns
+
+    @property
+    def both(self) -> list[str]:
+        """The keys that recommendations and ground truth have in common."""
+        return [name for name in self.recs.keys if name in self.actual.keys]
+
+    @property
+    def of_recs(self) -> list[str]:
+        """The keys that only the recommendations have."""
+        return [name for name in self.recs.keys if name not in self.actual.keys]
+
+    @property
+    def of_actual(self) -> list[str]:
+        """The keys that only the ground truth has."""
+        return [name for name in self.actual.keys if name not in self.recs.keys]
+
+    @property
+    def of_users(self) -> list[str]:
+        """The keys that the frame of users has."""
+        return [] if self.users is None else self.users.keys
+
+    @property
+    def all_keys(self) -> list[str]:
+        """All slices and parts of the group, by which tables are counted."""
+        return [*self.slices.values(), *self.parts]
 
     @property
     def rec_keys(self) -> list[str]:
-        """What makes a list of recommendations one list."""
-        return [*self.both, *self.of_recs, "user"]
+        """What identifies a list of recommendations."""
+        return [*self.recs.keys, "user"]
 
     @property
     def actual_keys(self) -> list[str]:
-        """What makes the relevant items of a user one set."""
-        return [*self.both, *self.of_actual, "user"]
+        """What identifies the relevant items of a user."""
+        return [*self.actual.keys, "user"]
 
     @property
     def keys(self) -> list[str]:
-        """What makes a list, set beside its relevant items, one unit."""
-        return [*self.both, *self.of_recs, *self.of_actual, "user"]
+        """What identifies a list together with its relevant items."""
+        return [*self.recs.keys, *self.of_actual, "user"]
 
     @property
     def pair_keys(self) -> list[str]:
         """What a recommendation and a row of the ground truth have in common."""
         return [*self.both, "user", "item"]
 
-    def finished(self, table: pl.LazyFrame, *columns: str | pl.Expr) -> pl.LazyFrame:
-        """Give a table as callers see it: slices by their names, the group, then `columns`."""
-        slices = [pl.col(name).alias(caller_name(name)) for name in self.slices]
-        table = gather_group(table, self.parts)
-        return table.select(*slices, *["group"] * bool(self.parts), *columns)
+    def rows(self, frame: pl.LazyFrame) -> Rows:
+        """Return lines that have all slices and parts of the group as rows of them."""
+        return replace(self.recs, frame=frame, slices=self.slices, parts=self.parts)
+
+    def table(
+        self,
+        lines: pl.LazyFrame,
+        cells: Sequence[str | pl.Expr],
+        sums: Sequence[str],
+        *faults: Fault,
+    ) -> pl.LazyFrame:
+        """Return counted lines as the caller sees them, or raise the faults counted in them."""
+        counted_faults = faults_in(lines.collect_schema().names())
+        return self.rows(lines).table(lines, cells, sums, [*counted_faults, *faults])
 
 
 def resolve(
@@ -105,77 +196,106 @@ def resolve(
     user: IntoColumn | None,
     item: IntoColumn | None,
     group: IntoGroup | None = None,
-    rec_roles: Mapping[str, IntoColumn | None],
-    relevance: IntoColumn | None = None,
-    actual_roles: Mapping[str, IntoColumn | None] | None = None,
+    rec_roles: Mapping[str, Role],
+    actual_roles: Mapping[str, Role] | None = None,
 ) -> Inputs:
     """Resolve slices, group and roles against the frames.
 
-    `rec_roles` are columns of `recs`, `actual_roles` further ones of `actual`, as they are.
+    `rec_roles` are further columns of `recs`, `actual_roles` further columns of `actual`.
     """
     if actual is None or user is None or item is None:
         missing = [n for n, v in (("actual", actual), ("user", user), ("item", item)) if v is None]
-        msg = f"the ranked lists need `{missing[0]}`: give `actual=<frame>, user=..., item=...`"
+        msg = f"ranked lists need `{missing[0]}`: pass `actual=<frame>, user=..., item=...`"
         raise TypeError(msg)
     given = {ACTUAL: actual, USERS: users}
     frames = {RECS: recs} | {n: as_lazy(one) for n, one in given.items() if one is not None}
-    ids = {"user": as_column(user, "user"), "item": as_column(item, "item")}
-    ids_of = id_columns(frames, ids)
-    keys = key_columns(frames, by, group)
-    listed = frames[RECS].select(
-        **keys[RECS], **ids_of[RECS], **_rec_columns(frames[RECS], rec_roles)
-    )
-    more = _rec_columns(frames[ACTUAL], actual_roles or {}) | _grades(frames[ACTUAL], relevance)
-    truth = frames[ACTUAL].select(**keys[ACTUAL], **ids_of[ACTUAL], **more)
-    first, *again = read_apart(listed)
+    ids = id_columns(frames, {"user": as_column(user, "user"), "item": as_column(item, "item")})
+    slices = hidden_slices(column.meta.output_name() for column in by)
+    parts = parts_of(frames.values(), group)
+    keys = _key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
+    roles = {RECS: rec_roles, ACTUAL: actual_roles or {}, USERS: {}}
+    rows = {
+        name: _rows(frame, keys[name], slices, ids[name] | roles[name])
+        for name, frame in frames.items()
+    }
+    first, *again = read_apart(rows[RECS].frame)
     return Inputs(
-        recs=first,
+        recs=replace(rows[RECS], frame=first),
         again=tuple(again),
-        actual=read_apart(truth)[0],
-        users=keyed(frames[USERS], "user", ids_of[USERS]["user"], keys[USERS])
-        if keys[USERS]
-        else None,
-        both=tuple(name for name in keys[RECS] if name in keys[ACTUAL]),
-        of_recs=tuple(name for name in keys[RECS] if name not in keys[ACTUAL]),
-        of_actual=tuple(name for name in keys[ACTUAL] if name not in keys[RECS]),
-        of_users=tuple(keys[USERS]),
-        slices=tuple(map(_slice_name, by)),
-        parts=tuple(f"|{name}" for name in group_columns(frames, group)),
-        ranked=rec_roles.get("rank") is not None,
-        graded=relevance is not None,
+        actual=replace(rows[ACTUAL], frame=read_apart(rows[ACTUAL].frame)[0]),
+        users=_keyed_by_user(rows[USERS]) if keys.get(USERS) else None,
+        slices=slices,
+        parts=tuple(parts),
     )
+
+
+def _rows(
+    frame: pl.LazyFrame,
+    keys: Mapping[str, pl.Expr],
+    slices: Mapping[str, str],
+    roles: Mapping[str, Role],
+) -> Rows:
+    """Resolve the roles of one frame, with those slices and parts of the group that it has."""
+    rows = Rows.of(frame, (), group=None, weight=None, more=keys, **roles)
+    own = {caller: name for caller, name in slices.items() if name in keys}
+    parts = tuple(name for name in keys if name not in own.values())
+    return replace(rows, slices=own, parts=parts)
+
+
+def _keyed_by_user(rows: Rows) -> Rows:
+    return replace(rows, frame=one_per_id(rows.frame, "user", rows.keys, REPEATED_USER))
+
+
+def with_users(inputs: Inputs, lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Add the slices and groups of `users`; a user who is there twice is a fault."""
+    if inputs.users is None:
+        return lines
+    known = lines.join(inputs.users.frame, on="user", how="left")
+    return known.with_columns(pl.col(REPEATED_USER).fill_null(0))
+
+
+def one_per_id(frame: pl.LazyFrame, id_: str, values: Iterable[str], repeated: str) -> pl.LazyFrame:
+    """Return one line per id with its `values`; the column `repeated` is 1 if it has several."""
+    firsts = [pl.col(name).first() for name in values]
+    several = (pl.col("n").sum() > 1).cast(pl.Int64).alias(repeated)
+    return frame.filter(pl.col(id_).is_not_null()).group_by(id_).agg(*firsts, several)
+
+
+# --- keys that frames have in common ------------------------------------------------------------
 
 
 def id_columns(
     frames: Mapping[str, pl.LazyFrame], ids: Mapping[str, pl.Expr]
-) -> dict[str, dict[str, pl.Expr]]:
-    """Check that users and items are there, can be keys, and are of one dtype; give them."""
-    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
+) -> dict[str, dict[str, Role]]:
+    """Return the ids of every frame; raise if a frame lacks one, or has it in another dtype."""
+    found: dict[str, dict[str, Role]] = {name: {} for name in frames}
     for role, column in ids.items():
         owners = [name for name in frames if name != USERS or role == "user"]
         for name in owners:
             check_columns(frames[name], {role: [column]})
-        for name, key in _alike(frames, owners, role, role, column).items():
-            found[name][role] = key
+        for name, aligned in _aligned(frames, owners, role, column).items():
+            found[name][role] = key(aligned.expression)
     return found
 
 
-def _alike(
-    frames: Mapping[str, pl.LazyFrame], owners: Sequence[str], role: str, key: str, column: pl.Expr
-) -> dict[str, pl.Expr]:
-    """Give a column of several frames as keys of one dtype.
+def _aligned(
+    frames: Mapping[str, pl.LazyFrame], owners: Sequence[str], role: str, column: pl.Expr
+) -> dict[str, Column]:
+    """Return a column of several frames in one dtype.
 
-    In a frame without any known value it has no dtype of its own, and takes that of the others.
+    A column that is null throughout takes the dtype that the other frames have.
     """
-    dtypes = {owner: schema_of(frames[owner], {key: column})[key] for owner in owners}
-    same_dtype(role, dtypes)
+    dtypes = {owner: schema_of(frames[owner], {role: column})[role] for owner in owners}
+    check_same_dtype(role, dtypes)
     dtype = next((one for one in dtypes.values() if one != pl.Null), pl.Null())
-    keys = {owner: row_key(Column(key, column, one)) for owner, one in dtypes.items()}
-    return {o: key.cast(dtype) if dtypes[o] == pl.Null else key for o, key in keys.items()}
+    return {
+        owner: Column(role, column.cast(dtype) if one == pl.Null else column, dtype)
+        for owner, one in dtypes.items()
+    }
 
 
-def same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
-    """Raise when a column that frames are joined by has another dtype in one of them."""
+def check_same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
+    """Raise if a column that frames are joined by has another dtype in one of them."""
     known = [(name, dtype) for name, dtype in dtypes.items() if dtype != pl.Null]
     for name, other in known[1:]:
         first, dtype = known[0]
@@ -187,41 +307,29 @@ def same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
             raise TypeError(msg)
 
 
-def key_columns(
-    frames: Mapping[str, pl.LazyFrame], by: Sequence[pl.Expr], group: IntoGroup | None
+def _key_columns(
+    frames: Mapping[str, pl.LazyFrame],
+    slices: Mapping[str, pl.Expr],
+    parts: Mapping[str, pl.Expr],
 ) -> dict[str, dict[str, pl.Expr]]:
-    """Find which frames have each slice and part of the group: expressions by frame and name.
-
-    A slice is called ``by|day``, a part of the group ``|sex``, so that neither meets a column which
-    a plan makes, such as ``place``.
-    """
-    wanted = {_slice_name(column): ("by", column) for column in by}
-    wanted |= {f"|{name}": ("group", part) for name, part in group_columns(frames, group).items()}
-    found: dict[str, dict[str, pl.Expr]] = {RECS: {}, ACTUAL: {}, USERS: {}}
-    for name, (keyword, column) in wanted.items():
-        owners = owners_of(frames, column, keyword)
-        for owner, key in _alike(frames, owners, caller_name(name), name, column).items():
-            found[owner][name] = key
+    """Find which frames have each slice and part of the group: expressions by frame and name."""
+    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
+    for keyword, wanted in (("by", slices), ("group", parts)):
+        for name, column in wanted.items():
+            owners = _owners_of(frames, column, keyword)
+            for owner, aligned in _aligned(frames, owners, shown(name), column).items():
+                found[owner][name] = key_of(aligned)
     return found
 
 
-def _slice_name(column: pl.Expr) -> str:
-    return f"by|{column.meta.output_name()}"
-
-
-def caller_name(key: str) -> str:
-    """Give the name that the caller has for a key column."""
-    return key.partition("|")[2]
-
-
-def owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str) -> list[str]:
-    """Name the frames that have every column which an expression reads."""
+def _owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str) -> list[str]:
+    """List the frames that have every column which an expression reads."""
     have = {name: frame.collect_schema().names() for name, frame in frames.items()}
     roots = column.meta.root_names()
     owners = [name for name, names in have.items() if all(root in names for root in roots)]
     if not owners:
         check_anywhere(frames.values(), {keyword: column})
-        msg = f"`{keyword}={column}` reads columns of different frames: give one for each frame"
+        msg = f"`{keyword}={column}` reads columns of different frames: pass one for each frame"
         raise ColumnNotFoundError(msg)
     if USERS in owners and len(owners) == 2 and roots:
         msg = (
@@ -232,94 +340,77 @@ def owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str)
     return [name for name in owners if name != USERS] or owners
 
 
-def group_columns(
-    frames: Mapping[str, pl.LazyFrame], group: IntoGroup | None
-) -> dict[str, pl.Expr]:
-    """Split a group into flat parts: one, or one per attribute of an intersection."""
-    # The parts may be columns of different frames: this one has all of them.
-    every = {n: d for f in reversed(list(frames.values())) for n, d in f.collect_schema().items()}
+def parts_of(frames: Iterable[pl.LazyFrame], group: IntoGroup | None) -> dict[str, pl.Expr]:
+    """Split a group into parts, which may be columns of different frames."""
+    every = {n: d for f in reversed(list(frames)) for n, d in f.collect_schema().items()}
     return group_parts(pl.LazyFrame(schema=every), group)
 
 
-def keyed(
-    frame: pl.LazyFrame, key: str, column: pl.Expr, values: Mapping[str, pl.Expr]
-) -> pl.LazyFrame:
-    """Give one line per id of a frame that is keyed by it; ``rows|`` above 1 is a fault."""
-    named = frame.select(column.alias(key), **values).filter(pl.col(key).is_not_null())
-    firsts = [pl.col(name).first() for name in values]
-    return named.with_columns(ONE.alias("rows|")).group_by(key).agg(*firsts, pl.col("rows|").sum())
+# --- roles --------------------------------------------------------------------------------------
 
 
-def repeated_key(frame: str, key: str) -> str:
-    """Say that a frame holds an id more than once."""
-    return (
-        f"`{frame}` holds a `{key}` more than once: give a line for each,"
-        f' such as `{frame}.unique("{key}")`'
-    )
+def order_roles(score: IntoColumn | None, rank: IntoColumn | None) -> dict[str, Role]:
+    """Return the roles that order a list, of which a caller gives at most one."""
+    if score is not None and rank is not None:
+        msg = "`score` and `rank` both set the order of a list: pass one of them"
+        raise TypeError(msg)
+    return {"score": Role(score, order_of), "rank": Role(rank, _rank_of)}
 
 
-def order_key(score: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Give scores as an order: lower is better, and null and NaN come last.
+def check_ordered(inputs: Inputs) -> None:
+    """Raise if lists have no order."""
+    if not {"score", "rank"} & set(inputs.recs.columns):
+        msg = 'the order of the lists is missing: add `score="<column>"` or `rank="<column>"`'
+        raise TypeError(msg)
+
+
+def order_of(column: Column) -> pl.Expr:
+    """Return scores as an order: lower is better, and null and NaN come last.
 
     Polars orders NaN after every number and as equal to itself, so that one comparison of two
-    columns says it all. 64-bit integers are not exact as floats and get an order of their own.
+    columns suffices. 64-bit integers are not exact as floats and stay integers.
     """
+    score, dtype = column.expression, column.dtype
     if dtype in _LONG:
         zero, last = (pl.lit(number, dtype=pl.Int128) for number in (0, 2**100))
         return (zero - score.cast(pl.Int128)).fill_null(last)
     if dtype == pl.Float32:
         return (-score).fill_null(float("nan"))
-    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+    if is_number(dtype):
         return (-score.cast(pl.Float64)).fill_null(float("nan"))
-    msg = f"`score` is {dtype}, not a number: give a numeric column, or the places as `rank=`"
+    msg = f"`score` is {dtype}, not a number: pass a numeric column, or ranks as `rank=`"
     raise TypeError(msg)
 
 
-def _rec_columns(recs: pl.LazyFrame, roles: Mapping[str, IntoColumn | None]) -> dict[str, pl.Expr]:
-    """Give the columns of `recs` beside keys and ids: an order or a rank, others as they are."""
-    given = {role: as_column(into, role) for role, into in roles.items() if into is not None}
-    check_columns(recs, {role: [column] for role, column in given.items()})
-    schema = schema_of(recs, given)
-    if "score" in given and "rank" in given:
-        msg = "`score` and `rank` both say the order of a list: give one of them"
-        raise TypeError(msg)
-    if "score" in given:
-        given["score"] = order_key(given["score"], schema["score"])
-    if "rank" in given:
-        given["rank"] = _places(given["rank"], schema["rank"])
-    return given
-
-
-def _places(rank: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    if dtype.is_integer() or dtype == pl.Null:
-        return rank.cast(pl.Int64)
-    msg = f"`rank` is {dtype}, not a whole number: cast it, `rank={rank}.cast(pl.Int64)`"
+def _rank_of(column: Column) -> pl.Expr:
+    if column.dtype.is_integer() or column.dtype == pl.Null:
+        return column.expression.cast(pl.Int64)
+    msg = (
+        f"`rank` is {column.dtype}, not a whole number: cast it,"
+        f" `rank={column.text}.cast(pl.Int64)`"
+    )
     raise TypeError(msg)
 
 
-def _grades(actual: pl.LazyFrame, relevance: IntoColumn | None) -> dict[str, pl.Expr]:
-    """Give the relevance as a number, 0 where there is none."""
-    if relevance is None:
-        return {}
-    column = as_column(relevance, "relevance")
-    check_columns(actual, {"relevance": [column]})
-    dtype = schema_of(actual, {"relevance": column})["relevance"]
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        name = column.meta.output_name()
+def grade_of(column: Column) -> pl.Expr:
+    """Return the relevance as a number, 0 if it is unknown or negative."""
+    if not is_number(column.dtype):
+        name = column.expression.meta.output_name()
         msg = (
-            f"`relevance` is {dtype}, neither Boolean nor a number: write what is relevant as an"
-            f' expression, such as `relevance=pl.col("{name}") == "yes"`'
+            f"`relevance` is {column.dtype}, neither Boolean nor a number: write what is relevant"
+            f' as an expression, such as `relevance=pl.col("{name}") == "yes"`'
         )
         raise TypeError(msg)
-    grade = column.cast(pl.Float64).fill_nan(None).fill_null(0.0).clip(0.0)
-    return {"grade": grade}
+    return column.expression.cast(pl.Float64).fill_nan(None).fill_null(0.0).clip(0.0)
 
 
 def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
-    """Leave out rows without a user or item, in three spellings of the same.
+    """Leave out rows without a user or an item, by one filter in three spellings.
 
-    Of plans that look alike Polars keeps the rows in memory, to read them once. Recommendations
-    are many, and reading them again is cheaper than keeping them.
+    Polars recognises equal parts of a plan, and keeps their rows in memory to read them once.
+    Recommendations are many: reading them three times needs far less memory than keeping them.
+    A comparison of a column with itself is null for null, so these filters keep the same rows; but
+    they are not equal to Polars.
     """
     user, item = pl.col("user"), pl.col("item")
     return (

@@ -1,17 +1,58 @@
-"""The metrics of this family: only the types of their calls."""
+"""The types of this family's calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack, overload
+import functools
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Unpack, overload
 
+from polarsfair._engine.frames import as_given, as_lazy
 from polarsfair._engine.metric import Metric
+from polarsfair._typing import RankingRoles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
-    from polarsfair._typing import ArrowStream, IntoFrame, IntoK, IntoSlices, RankingRoles
+    from polarsfair._typing import EagerFrame, IntoFrame, IntoK, IntoSlices
+
+P = ParamSpec("P")
+
+
+class ListKeywords(RankingRoles, total=False):
+    """Roles and options of ranking metrics, but for `actual`."""
+
+    k: IntoK
+
+
+class FrameOfLists(Protocol[P]):
+    """A function of recommendations and ground truth, whose result is lazy if one of them is."""
+
+    @overload
+    def __call__(
+        self, recs: pl.LazyFrame, actual: IntoFrame, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self, recs: EagerFrame, actual: pl.LazyFrame, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.LazyFrame: ...
+    @overload
+    def __call__(
+        self, recs: EagerFrame, actual: EagerFrame, *args: P.args, **kwargs: P.kwargs
+    ) -> pl.DataFrame: ...
+
+
+def lazy_if_any(
+    function: Callable[Concatenate[pl.LazyFrame, IntoFrame, P], pl.LazyFrame], /
+) -> FrameOfLists[P]:
+    """Let a function of two frames take any frames; its result is lazy if one of them is."""
+
+    @functools.wraps(function)
+    def any_frames(recs: IntoFrame, actual: IntoFrame, *args: P.args, **kwargs: P.kwargs) -> Any:
+        result = function(as_lazy(recs), actual, *args, **kwargs)
+        return as_given(result, recs, actual, *kwargs.values())
+
+    return any_frames
 
 
 class RankingMetric(Metric):
@@ -31,7 +72,7 @@ class RankingMetric(Metric):
     @overload
     def __call__(
         self,
-        recs: pl.DataFrame | ArrowStream,
+        recs: EagerFrame,
         actual: pl.LazyFrame,
         /,
         *,
@@ -42,8 +83,8 @@ class RankingMetric(Metric):
     @overload
     def __call__(
         self,
-        recs: pl.DataFrame | ArrowStream,
-        actual: pl.DataFrame | ArrowStream | None = ...,
+        recs: EagerFrame,
+        actual: EagerFrame | None = ...,
         /,
         *,
         by: IntoSlices,
@@ -53,8 +94,8 @@ class RankingMetric(Metric):
     @overload
     def __call__(
         self,
-        recs: pl.DataFrame | ArrowStream,
-        actual: pl.DataFrame | ArrowStream | None = ...,
+        recs: EagerFrame,
+        actual: EagerFrame | None = ...,
         /,
         *,
         by: None = ...,
@@ -64,8 +105,8 @@ class RankingMetric(Metric):
     @overload
     def __call__(
         self,
-        recs: pl.DataFrame | ArrowStream,
-        actual: pl.DataFrame | ArrowStream | None = ...,
+        recs: EagerFrame,
+        actual: EagerFrame | None = ...,
         /,
         *,
         by: None = ...,
@@ -79,7 +120,7 @@ class RankingMetric(Metric):
 
 
 class ShownMetric(Metric):
-    """A metric of what is shown: a float, or a frame with a row per slice and k."""
+    """A metric of recommendations alone: a float, or a frame with a row per slice and k."""
 
     @overload
     def __call__(
@@ -94,7 +135,7 @@ class ShownMetric(Metric):
     @overload
     def __call__(
         self,
-        recs: pl.DataFrame | ArrowStream,
+        recs: EagerFrame,
         /,
         *,
         by: IntoSlices,
@@ -104,7 +145,7 @@ class ShownMetric(Metric):
     @overload
     def __call__(
         self,
-        recs: pl.DataFrame | ArrowStream,
+        recs: EagerFrame,
         /,
         *,
         by: None = ...,
@@ -114,7 +155,7 @@ class ShownMetric(Metric):
     @overload
     def __call__(
         self,
-        recs: pl.DataFrame | ArrowStream,
+        recs: EagerFrame,
         /,
         *,
         by: None = ...,

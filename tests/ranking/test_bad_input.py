@@ -44,7 +44,7 @@ def test_several_k_are_at_least_one(metric: pf.Metric) -> None:
         pf.evaluate(RECS, metric, actual=ACTUAL, k=[], **ROLES, **more)
 
 
-def test_whole_numbers_of_numpy_are_places() -> None:
+def test_whole_numbers_of_numpy_are_depths() -> None:
     for k in (np.int64(1), np.uint8(1)):
         assert ranking.ndcg(RECS, ACTUAL, k=k, **ROLES) == ranking.ndcg(RECS, ACTUAL, k=1, **ROLES)
         assert ranking.coverage(RECS, k=k, **ROLES) == ranking.coverage(RECS, k=1, **ROLES)
@@ -53,8 +53,8 @@ def test_whole_numbers_of_numpy_are_places() -> None:
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, np.True_, np.float64(2), "3", [5, 0]])
-def test_k_is_a_number_of_places(k: Any) -> None:
-    refused("`k` is the number of places", k=k)
+def test_k_is_a_number_of_ranks(k: Any) -> None:
+    refused("`k` is the number of ranks", k=k)
     with pytest.raises(ValueError, match="`k` is the number"):
         ranking.lists(RECS, ACTUAL, k=k, **ROLES)
     with pytest.raises(ValueError, match="`k` is the number"):
@@ -67,7 +67,7 @@ def test_a_table_refuses_what_it_did_not_keep() -> None:
         pf.measure(table, [ranking.ndcg], k=2)
     with pytest.raises(ValueError, match="longer than the table keeps"):
         pf.measure(table, [ranking.ndcg], k=None)
-    with pytest.raises(ValueError, match=r"fewer than 10 ranks .* or ask for a smaller `k`"):
+    with pytest.raises(ValueError, match=r"fewer than 10 ranks .* or pass a smaller `k`"):
         pf.measure(table, [ranking.ndcg])
     with pytest.raises(InvalidOperationError, match="keeps fewer than 2 ranks"):
         pf.measure(table.lazy(), [ranking.ndcg], k=[1, 2]).collect()
@@ -144,7 +144,7 @@ def test_groups_are_columns(group: Any, message: str) -> None:
 
 def test_order_is_given_once() -> None:
     ranked = RECS.with_columns(rank=pl.lit(1))
-    refused("give one of them", ranked, rank="rank")
+    refused("pass one of them", ranked, rank="rank")
     refused('`score="<column>"` or `rank="<column>"`', score=None)
     for text in ("score", "rank"):
         refused(
@@ -185,14 +185,14 @@ def test_options_take_what_they_list() -> None:
     refused("`ties` is one of", ties="first")
     refused("`repeats` is one of", repeats="keep")
     refused("`plan` is one of", plan="sort")
-    refused("`p`, the chance", discount="geometric", p=1.5)
+    refused("`p`, the probability", discount="geometric", p=1.5)
     refused("`colour` is not a role or an option of", colour="red")
-    refused("has no meaning for grades", gain="linear", ideal_over="k", relevance="stars")
-    refused("`gain` is about grades", gain="linear")
+    refused("is not defined for grades", gain="linear", ideal_over="k", relevance="stars")
+    refused("`gain` needs graded relevance", gain="linear")
     with pytest.raises(ValueError, match="add `max_grade="):
         ranking.err(RECS, ACTUAL, gain="linear", relevance="stars", **ROLES)
     ranked = RECS.with_columns(rank=pl.Series([1, 2, 1]))
-    with pytest.raises(ValueError, match="about equal scores"):
+    with pytest.raises(ValueError, match="needs scores, but ranks are given"):
         ranking.ndcg(ranked, ACTUAL, ties="optimistic", **RANKED)
 
 
@@ -208,14 +208,14 @@ def test_ranks_start_at_1_and_differ() -> None:
     stopped("not a whole number from 1", zero, **RANKED)
     stopped("not a whole number from 1", zero.with_columns(rank=pl.Series([1, None, 1])), **RANKED)
     alike = pl.DataFrame({"user": [2, 2], "item": [7, 9], "rank": [3, 3]})
-    stopped("the same place", alike, **RANKED)
+    stopped("the same rank", alike, **RANKED)
     skipped = pl.DataFrame({"user": [2, 2, 2], "item": [7, 1, 9], "rank": [2, 9, 40]})
     found = ranking.mrr(skipped, ACTUAL, k=[1, 2], **RANKED)["mrr"].to_list()
     assert found == [0, 1 / 2 / 2]
     assert ranking.recall(skipped, ACTUAL, k=40, **RANKED) == 1 / 2
 
 
-def test_a_place_below_1_is_said_to_be_one_and_not_a_clash() -> None:
+def test_a_rank_below_1_is_not_called_a_repeated_rank() -> None:
     zero = pl.DataFrame({"user": [1, 2, 2], "item": [8, 7, 9], "rank": [0, 1, 2]})
     for k in (5, None):
         with pytest.raises(ValueError, match="not a whole number from 1"):
@@ -224,7 +224,7 @@ def test_a_place_below_1_is_said_to_be_one_and_not_a_clash() -> None:
     assert table["users"].sum() == 2
 
 
-NAMES = ["grade", "place", "share", "turn", "above", "equal", "own", "hits_"]
+NAMES = ["grade", "share", "so_far", "above", "equal", "own", "relevant", "hits_"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -247,8 +247,7 @@ def test_a_slice_of_scores_may_be_called_rank() -> None:
 
 def test_reports_do_not_name_two_columns_alike() -> None:
     called = RECS.with_columns(users=1, convention=2, repeats=3, map=4)
-    with pytest.raises(ValueError, match="two columns would be called 'repeats'"):
-        ranking.support(called, ACTUAL, by="repeats", **ROLES)
+    assert ranking.support(called, ACTUAL, by="repeats", **ROLES)["repeats"].to_list() == [3]
     with pytest.raises(ValueError, match="two columns would be called 'map'"):
         ranking.compare_conventions(called, ACTUAL, ranking.map, by="map", **ROLES)
     with pytest.raises(ValueError, match="two columns would be called 'users'"):

@@ -133,7 +133,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no items": ({"items": None}, "needs the role `items`"),
     "no features": ({"features": None}, "needs the role `features`"),
     "empty features": ({"features": []}, "`features` is empty"),
-    "text": ({"features": [pl.col("x").cast(pl.String)]}, "give numeric columns"),
+    "text": ({"features": [pl.col("x").cast(pl.String)]}, "pass numeric columns"),
     "k": ({"k": -1}, "a whole number from 1"),
     "repeats": ({"repeats": "all"}, "`repeats` is one of"),
     "no order": ({"k": 2, "score": None}, "the order of the lists is missing"),

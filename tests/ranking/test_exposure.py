@@ -185,7 +185,7 @@ BAD: dict[str, tuple[pf.Metric, dict[str, Any], str]] = {
     ),
     "head": (ranking.long_tail_share, ROLES | {"head": 1.5}, "between 0 and 1"),
     "discount": (ranking.awrf, GROUPED | {"discount": "none"}, "`discount` is one of"),
-    "p": (ranking.ndkl, GROUPED | {"discount": "geometric", "p": 2}, "`p`, the chance"),
+    "p": (ranking.ndkl, GROUPED | {"discount": "geometric", "p": 2}, "`p`, the probability"),
     "target": (ranking.awrf, GROUPED | {"target": 0.5}, "`target` is a mapping"),
     "target of another dtype": (ranking.awrf, GROUPED | {"target": {1: 0.5}}, "`target` names 1"),
     "negative target": (ranking.ndkl, GROUPED | {"target": {"big": -1}}, "shares of at least 0"),
@@ -243,7 +243,7 @@ def test_what_only_rows_can_tell_is_refused(name: str) -> None:
 
 def test_a_slice_of_the_ground_truth_alone_is_refused() -> None:
     actual = pl.DataFrame({"user": [1], "item": ["a"], "shop": ["s"]})
-    with pytest.raises(ValueError, match="'shop' is a column of `actual` alone"):
+    with pytest.raises(ValueError, match="'shop' exists only in `actual`"):
         ranking.coverage(RECS, actual, by="shop", **ROLES)
     with pytest.raises(ColumnNotFoundError, match="did you mean `item_group='maker'`"):
         ranking.awrf(RECS, **(GROUPED | {"item_group": "makers"}))

@@ -153,13 +153,13 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "text as prediction": ({"predicted": pl.col("sex")}, "`predicted` is String"),
     "k of 0": ({"k": 0}, "a whole number from 1"),
     "no order": ({"score": None, "k": 2}, 'add `score="<column>"` or `rank="<column>"`'),
-    "rank and score": ({"rank": pl.col("user")}, "give one of them"),
+    "rank and score": ({"rank": pl.col("user")}, "pass one of them"),
     "ties": ({"ties": "best"}, "`ties` is one of"),
     "repeats": ({"repeats": "keep"}, "`repeats` is one of"),
     "dtypes": ({"actual": ACTUAL.cast({"user": pl.Int32})}, "`user` is Int64 in `recs` and Int32"),
     "slices of actual": (
         {"ties": "optimistic", "k": 2, "by": "chance"},
-        "in each slice that only `actual` has",
+        "differently in slices that come from `actual`",
     ),
 }
 
@@ -185,7 +185,7 @@ def test_metrics_that_need_scores_say_so() -> None:
         ranking.ctr_dr(ranked, ACTUAL, **given)
     with pytest.raises(TypeError, match="`mae_ratio` needs the scores"):
         ranking.mae_ratio(ranked, ACTUAL, **given, group="sex")
-    with pytest.raises(TypeError, match="compares scores, which ranks are not"):
+    with pytest.raises(TypeError, match="needs scores, not ranks"):
         ranking.auc(ranked, ACTUAL, **given)
     assert ranking.ctr(ranked, ACTUAL, **given, k=1) == 0.5
 
@@ -199,12 +199,15 @@ ROWS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     ),
     "clash": (
         lambda: {"score": None, "rank": pl.lit(1), "metric": ranking.ctr, "k": 2},
-        "the same place",
+        "the same rank",
     ),
-    "listed twice": (lambda: {"recs": pl.concat([RECS, RECS]), "repeats": "error"}, "refuses that"),
+    "listed twice": (
+        lambda: {"recs": pl.concat([RECS, RECS]), "repeats": "error"},
+        "more than once",
+    ),
     "logged twice": (
         lambda: {"actual": pl.concat([ACTUAL, ACTUAL]), "repeats": "error"},
-        "refuses that",
+        "in `actual` twice",
     ),
     "users": (
         lambda: {"users": pl.DataFrame({"user": [1, 1], "home": ["a", "b"]}), "by": "home"},

@@ -1,24 +1,28 @@
-"""The table of gains: real numbers per user and k, where masks of hits cannot tell.
+"""The table of gains: numbers per user and k, for what masks of hits cannot express.
 
-That is the case for graded relevance, for the mean over all orders of equal scores, and for whole
-lists of any length.
+These are graded relevance, the mean over all orders of equal scores, and whole lists of any length.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from polarsfair._engine.faults import Fault, checked
+from polarsfair._engine.slices import hidden, running, summed
 from polarsfair._engine.tally import Tally
-from polarsfair.ranking._lists.conventions import CHOICES, discounting, setting
-from polarsfair.ranking._lists.masks import AT, check_order, depths, list_inputs, one_of
+from polarsfair.ranking._depths import deepest, depths, lines_of, several, within
+from polarsfair.ranking._inputs import BAD_GRADE, SAME_RANK
+from polarsfair.ranking._lists.conventions import CHOICES, discounting, one_of, setting
+from polarsfair.ranking._lists.masks import AT, USERS, check_order, list_inputs
 from polarsfair.ranking._lists.ranks import Plan, Repeats, Ties, ranked_hits, relevant_pairs
-from polarsfair.ranking._lists.users import histogram, truth, units
+from polarsfair.ranking._lists.users import count_lists, count_relevant, lists_of_users
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._inputs import Inputs
@@ -36,13 +40,14 @@ VALUES = (
     "ideal",
     "ideal_all",
 )
-"""Columns of numbers; those of the last two are null where the ideal follows from n_rel."""
+"""Columns of numbers. The last two are null if the ideal follows from n_rel."""
 
-_PLACE, _SHARE = pl.col("place"), pl.col("share")
+_RANK, _SHARE = pl.col("rank"), pl.col("share")
+_SETTING = hidden("setting")
 
 
 class Setting(NamedTuple):
-    """One way to sum: a line of the table for each."""
+    """One way to sum: the table has a line for each."""
 
     k: int | None
     discount: str
@@ -50,18 +55,18 @@ class Setting(NamedTuple):
     grading: str | None
 
     def cells(self) -> dict[str, Any]:
-        """Give the cells that tell settings apart, but for k."""
+        """Return the cells that identify a setting, without k."""
         return {"discount": self.discount, "p": self.p, "grading": self.grading}
 
     def gain(self) -> pl.Expr:
-        """Give the gain of a hit."""
+        """Return the gain of a hit."""
         if self.grading is None:
             return pl.lit(1.0)
-        grade = pl.col("grade")
+        grade = pl.col("relevance")
         return grade if self.grading == "linear" else pl.lit(2.0).pow(grade) - 1
 
     def stop(self, max_grade: float | None) -> pl.Expr:
-        """Give the chance that a reader stops at a hit."""
+        """Return the probability that a user stops at a hit."""
         if self.grading is None:
             return pl.lit(0.5)
         if max_grade is None:
@@ -69,13 +74,13 @@ class Setting(NamedTuple):
         best = max_grade + 1 if self.grading == "linear" else 2.0**max_grade
         return self.gain() / best
 
-    def within(self, place: pl.Expr) -> pl.Expr:
-        """Say whether a place is looked at."""
-        return pl.lit(value=True) if self.k is None else place <= self.k
+    def discounted_gain(self) -> pl.Expr:
+        """Return the gain of a hit, discounted by its rank."""
+        return self.gain() * discounting(self.discount, self.p)(_RANK.cast(pl.Float64))
 
 
 def settings_of(k: Any, *, discount: Any, convention: Any, p: Any, gain: Any) -> list[Setting]:
-    """Combine every value of every option that was asked for, each once."""
+    """Combine every requested value of every option, each combination once."""
     names = [
         setting("discount", one, rule) for one in _listed(discount) for rule in _listed(convention)
     ]
@@ -118,29 +123,29 @@ def _count_gains(
     """Sum the gains of ranked lists per user, and count users with the same sums.
 
     The table has the slices, ``group``, ``k`` (null: the whole list), ``discount``, ``p`` and
-    ``grading`` (what the sums were made with), the numbers of the first k places (``hits``,
+    ``grading`` (how the sums were made), the numbers of the first k ranks (``hits``,
     ``top``: hits among the first n_rel, ``first``: reciprocal rank of the first hit,
     ``precisions``: sum of the precision at every hit, ``stops``: expected reciprocal rank,
     ``persistence``: sum of p to the rank - 1, ``gain``: discounted gain, ``ideal`` and
     ``ideal_all``: the best gain within k and without a cut), ``n_rel``, ``n_rec``, and the sum
     ``users``. It serves graded relevance (`gain`), ``ties="expected"`` and whole lists of any
-    length. Tables add up as long as no user's rows are split between them.
+    length. Tables can be merged if no user's rows are split between them.
 
     Parameters
     ----------
     rows, by, group, actual, users, user, item, score, rank, relevance, repeats, plan
         As in `ranking.lists`; the relevance is the grade.
     k
-        Cut-offs, 10 unless told; None is the whole list.
+        Cut-offs; default 10. None means the whole list.
     ties
         As in `ranking.lists`, and of relevant items the highest grade first (``"optimistic"``) or
         last (``"pessimistic"``); ``"expected"`` is the mean over all orders of equal scores.
     gain
-        ``"linear"`` (the grade) or ``"exponential"`` (2 to the grade, less 1).
+        ``"linear"`` (the grade) or ``"exponential"`` (2 to the grade, minus 1).
     max_grade
-        The highest grade there can be: `ranking.err` needs it for grades.
+        The highest possible grade: `ranking.err` needs it for grades.
     discount, p, convention
-        The discount of the gains, by itself or as a convention has it.
+        The discount of the gains, by its name or that of a convention.
 
     Examples
     --------
@@ -161,147 +166,157 @@ def _count_gains(
     │ 2.0  ┆ 2.892789 ┆ 3.63093 ┆ 1     │
     └──────┴──────────┴─────────┴───────┘
     """
-    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
     inputs = list_inputs(
-        rows, by, actual=actual, users=users, group=group, repeats=repeats, **roles
+        rows,
+        by,
+        actual=actual,
+        users=users,
+        user=user,
+        item=item,
+        group=group,
+        score=score,
+        rank=rank,
+        relevance=relevance,
+        repeats=repeats,
     )
     one_of("ties", ties, ("item", "optimistic", "pessimistic", "expected"))
     check_order(inputs, ties, plan)
-    found = settings_of(k, discount=discount, convention=convention, p=p, gain=gain)
+    settings = settings_of(k, discount=discount, convention=convention, p=p, gain=gain)
     if isinstance(max_grade, list):
         max_grade = one_of("max_grade", max_grade, ())
-    graded = any(one.grading is not None for one in found)
-    if graded and not inputs.graded:
-        msg = '`gain` is about grades: add `relevance="<column>"`'
+    if _graded(settings) and not inputs.graded:
+        msg = '`gain` needs graded relevance: add `relevance="<column>"`'
         raise TypeError(msg)
-    return _table(inputs, found, ties=ties, plan=plan, max_grade=max_grade, graded=graded)
+    return _table(inputs, settings, ties=ties, plan=plan, max_grade=max_grade)
+
+
+def _graded(settings: Sequence[Setting]) -> bool:
+    return any(one.grading is not None for one in settings)
 
 
 def _table(
     inputs: Inputs,
-    found: Sequence[Setting],
+    settings: Sequence[Setting],
     *,
     ties: Ties,
     plan: Plan,
     max_grade: float | None,
-    graded: bool,
 ) -> pl.LazyFrame:
+    graded = _graded(settings)
     pairs = relevant_pairs(inputs, graded=graded)
-    ks = [one.k for one in found]
-    depth = None if None in ks else max(k for k in ks if k is not None)
+    depth = deepest([one.k for one in settings])
     hits = ranked_hits(inputs, pairs, ties=ties, plan=plan, depth=depth, graded=graded)
-    summed = _summed(inputs, pairs, hits, found, max_grade, spread=ties == "expected")
-    ideals = _ideals(inputs, pairs, found) if graded else None
-    values = [f"{name}|{i}" for name in VALUES for i in range(len(found))]
-    lines = units(inputs, pairs, summed, values, more_truth=ideals)
-    return _one_line_each(inputs, lines, found)
+    found = _sums_of_hits(
+        inputs, pairs, hits, settings, max_grade, in_all_orders=ties == "expected"
+    )
+    ideals = _ideals(inputs, pairs, settings) if graded else None
+    values = [hidden(name, i) for name in VALUES for i in range(len(settings))]
+    lines = lists_of_users(inputs, pairs, found, values, more_truth=ideals)
+    return _per_setting(inputs, lines, settings)
 
 
-def _summed(
+def _sums_of_hits(
     inputs: Inputs,
     pairs: pl.LazyFrame,
     hits: pl.LazyFrame,
-    found: Sequence[Setting],
+    settings: Sequence[Setting],
     max_grade: float | None,
     *,
-    spread: bool,
+    in_all_orders: bool,
 ) -> pl.LazyFrame:
-    """Sum over the hits of every unit, in every setting."""
+    """Sum over the hits of every list, in every setting."""
     keys = inputs.keys
-    counted = truth(inputs, pairs).select(*inputs.actual_keys, "n_rel")
+    counted = count_relevant(inputs, pairs).select(*inputs.actual_keys, "n_rel")
     hits = hits.join(counted, on=inputs.actual_keys, nulls_equal=len(inputs.actual_keys) > 1)
-    if not spread:
-        turn = _PLACE.rank("ordinal").over(keys).cast(pl.Int64)
-        hits = hits.with_columns(share=1.0, turn=turn)
-    clash = (pl.len().over([*keys, "place"]) > 1).cast(pl.Int64)
-    marks = {"clash|": clash} if inputs.ranked else {}
-    if max_grade is not None and any(one.grading is not None for one in found):
-        marks["bad_grade|"] = (pl.col("grade") > max_grade).cast(pl.Int64)
-    columns: dict[str, pl.Expr] = {}
-    for i, one in enumerate(found):
-        columns |= _columns(i, one, keys, max_grade, spread=spread)
-    rows = hits.select(*keys, **marks, **columns)
-    firsts = [name for name in columns if name.startswith("first|")]
-    sums = [pl.col(name).sum() for name in (*marks, *columns) if name not in firsts]
-    return rows.group_by(keys).agg(*sums, *(pl.col(name).max() for name in firsts))
+    if not in_all_orders:
+        so_far = _RANK.rank("ordinal").over(keys).cast(pl.Int64)
+        hits = hits.with_columns(share=1.0, so_far=so_far)
+    marks = {}
+    if inputs.ranked:
+        marks[SAME_RANK] = (pl.len().over([*keys, "rank"]) > 1).cast(pl.Int64)
+    if max_grade is not None and _graded(settings):
+        marks[BAD_GRADE] = (pl.col("relevance") > max_grade).cast(pl.Int64)
+    sums, firsts = {**marks}, {}
+    for i, one in enumerate(settings):
+        inside = pl.when(within(_RANK, one.k))
+        found = _linear(one) if in_all_orders else _linear(one) | _in_order(one, keys, max_grade)
+        sums |= {hidden(n, i): inside.then(value).otherwise(0.0) for n, value in found.items()}
+        if not in_all_orders:
+            firsts[hidden("first", i)] = inside.then(1 / _RANK.cast(pl.Float64)).otherwise(0.0)
+    rows = hits.select(*keys, **sums, **firsts)
+    return rows.group_by(keys).agg(pl.col(*sums).sum(), *(pl.col(name).max() for name in firsts))
 
 
-def _columns(
-    i: int, one: Setting, keys: Sequence[str], max_grade: float | None, *, spread: bool
-) -> dict[str, pl.Expr]:
-    """Give what each hit adds to the sums in one setting."""
-    inside = pl.when(one.within(_PLACE))
-    rank = _PLACE.cast(pl.Float64)
-    found = {
+def _linear(one: Setting) -> dict[str, pl.Expr]:
+    """Return what each hit adds to the sums in one setting, whatever the other hits are."""
+    rank = _RANK.cast(pl.Float64)
+    return {
         "hits": _SHARE,
-        "top": pl.when(pl.col("n_rel") >= _PLACE).then(_SHARE).otherwise(0.0),
-        "gain": _SHARE * one.gain() * discounting(one.discount, one.p)(rank),
+        "top": pl.when(pl.col("n_rel") >= _RANK).then(_SHARE).otherwise(0.0),
+        "gain": _SHARE * one.discounted_gain(),
         "persistence": _SHARE * discounting("geometric", one.p)(rank),
     }
-    if not spread:
-        stop = one.stop(max_grade)
-        goes_on = (1 - stop).log().cum_sum().over(list(keys), order_by="place") - (1 - stop).log()
-        if one.grading is None:
-            goes_on = (pl.col("turn") - 1) * pl.lit(0.5).log()
-        found |= {
-            "first": 1 / rank,
-            "precisions": pl.col("turn") / rank,
-            "stops": goes_on.exp() * stop / rank,
-        }
-    return {f"{name}|{i}": inside.then(value).otherwise(0.0) for name, value in found.items()}
 
 
-def _ideals(inputs: Inputs, pairs: pl.LazyFrame, found: Sequence[Setting]) -> pl.LazyFrame:
-    """Sum the gains of each user's relevant items, the highest on top."""
+def _in_order(one: Setting, keys: Sequence[str], max_grade: float | None) -> dict[str, pl.Expr]:
+    """Return what each hit adds to the sums in one setting, given the hits above it."""
+    rank, stop = _RANK.cast(pl.Float64), one.stop(max_grade)
+    if one.grading is None:
+        goes_on = (pl.col("so_far") - 1) * pl.lit(0.5).log()
+    else:
+        goes_on = running((1 - stop).log().cum_sum(), keys, "rank") - (1 - stop).log()
+    return {"precisions": pl.col("so_far") / rank, "stops": goes_on.exp() * stop / rank}
+
+
+def _ideals(inputs: Inputs, pairs: pl.LazyFrame, settings: Sequence[Setting]) -> pl.LazyFrame:
+    """Sum the gains of each user's relevant items, the highest first."""
     keys = inputs.actual_keys
-    turn = pl.col("grade").rank("ordinal", descending=True).over(keys).cast(pl.Int64)
-    ranked = pairs.select(*keys, "grade", place=turn)
+    best = pl.col("relevance").rank("ordinal", descending=True).over(keys).cast(pl.Int64)
+    ranked = pairs.select(*keys, "relevance", rank=best)
     columns: dict[str, pl.Expr] = {}
-    for i, one in enumerate(found):
+    for i, one in enumerate(settings):
         if one.grading is not None:
-            gain = one.gain() * discounting(one.discount, one.p)(_PLACE.cast(pl.Float64))
-            columns[f"ideal|{i}"] = pl.when(one.within(_PLACE)).then(gain).otherwise(0.0)
-            columns[f"ideal_all|{i}"] = gain
-    return (
-        ranked.select(*keys, **columns).group_by(keys).agg(pl.col(name).sum() for name in columns)
-    )
+            gain = one.discounted_gain()
+            columns[hidden("ideal", i)] = pl.when(within(_RANK, one.k)).then(gain).otherwise(0.0)
+            columns[hidden("ideal_all", i)] = gain
+    return summed(ranked.select(*keys, **columns), keys, columns)
 
 
-def _one_line_each(inputs: Inputs, lines: pl.LazyFrame, found: Sequence[Setting]) -> pl.LazyFrame:
-    """Give every unit a line per setting and count those that are alike."""
+def _per_setting(inputs: Inputs, lines: pl.LazyFrame, settings: Sequence[Setting]) -> pl.LazyFrame:
+    """Turn every list into a line per setting, and count equal lines."""
     have = lines.collect_schema().names()
-    null = pl.lit(None, dtype=pl.Float64)
-    numbered = {
+    numbers, null = range(len(settings)), pl.lit(None, dtype=pl.Float64)
+    values = {
         name: pl.concat_list(
-            pl.col(f"{name}|{i}") if f"{name}|{i}" in have else null for i in range(len(found))
+            pl.col(hidden(name, i)) if hidden(name, i) in have else null for i in numbers
         )
         for name in VALUES
     }
-    number = pl.lit(list(range(len(found))), dtype=pl.List(pl.Int64)).alias("setting|")
-    taken = {f"{name}|{i}" for name in VALUES for i in range(len(found))}
-    kept = [name for name in have if name not in taken]
-    opened = lines.select(*kept, number, **numbered).explode("setting|", *numbered)
-    cells = {name: pl.col(name) for name in ("setting|", *VALUES, "n_rel", "n_rec")}
-    table = histogram(inputs, opened, cells, ("users",))
-    shown = [name for name in table.collect_schema().names() if name not in (*cells, "users")]
-    labelled = table.with_columns(**_labels(found))
-    return labelled.select(*shown, *_LABELS, *VALUES, "n_rel", "n_rec", "users")
+    number = pl.lit(list(numbers), dtype=pl.List(pl.Int64)).alias(_SETTING)
+    numbered = {hidden(name, i) for name in VALUES for i in numbers}
+    kept = [name for name in have if name not in numbered]
+    opened = lines.select(*kept, number, **values).explode(_SETTING, *values)
+    cells = (*VALUES, "n_rel", "n_rec")
+    return count_lists(inputs, opened, [_SETTING, *cells], [*_labels(settings), *cells], ("users",))
 
 
-_LABELS = ("k", "discount", "p", "grading")
-_TYPES: Mapping[str, Any] = dict(
-    zip(_LABELS, (pl.Int64, pl.String, pl.Float64, pl.String), strict=True)
-)
+_LABELS: Mapping[str, Any] = {
+    "k": pl.Int64,
+    "discount": pl.String,
+    "p": pl.Float64,
+    "grading": pl.String,
+}
 
 
-def _labels(found: Sequence[Setting]) -> dict[str, pl.Expr]:
-    numbers = list(range(len(found)))
-    return {
-        name: pl.col("setting|").replace_strict(
-            numbers, [getattr(one, name) for one in found], return_dtype=dtype
-        )
-        for name, dtype in _TYPES.items()
-    }
+def _labels(settings: Sequence[Setting]) -> list[pl.Expr]:
+    """Return the cells that identify a setting, from its number."""
+    numbers = list(range(len(settings)))
+    return [
+        pl.col(_SETTING)
+        .replace_strict(numbers, [getattr(one, name) for one in settings], return_dtype=dtype)
+        .alias(name)
+        for name, dtype in _LABELS.items()
+    ]
 
 
 gains = Tally(
@@ -312,3 +327,48 @@ gains = Tally(
     defaults={},
     passed_on=("convention", "discount", "p", "gain", "max_grade"),
 )
+
+
+# --- the view of a table ------------------------------------------------------------------------
+
+SETTING_OPTIONS = ("discount", "p", "gain")
+"""The options that the cells of a setting stand for, in their order."""
+
+
+@functools.cache
+def gains_view(*read: str) -> Callable[..., pl.LazyFrame]:
+    """Return the view of a table of gains for formulas that have the options `read`."""
+
+    def gains_at(
+        table: pl.LazyFrame,
+        keys: Sequence[str],
+        *,
+        k: Any = AT,
+        convention: str = "jurity",
+        discount: str | None = None,
+        p: float = 0.8,
+        gain: str | None = None,
+    ) -> pl.LazyFrame:
+        """View the lists of a table of gains at k."""
+        del keys
+        (wanted,) = settings_of(None, discount=discount, convention=convention, p=p, gain=gain)
+        named = zip(wanted.cells().items(), SETTING_OPTIONS, strict=True)
+        cells = {cell: value for (cell, value), option in named if option in read}
+        alike = (pl.col(cell).eq_missing(pl.lit(value)) for cell, value in cells.items())
+        mine, lacking = lines_of(k, pl.all_horizontal(pl.lit(value=True), *alike))
+        missing = Fault(lacking, _not_held(k, cells))
+        lines = table.with_columns(users=checked(USERS, missing)).filter(mine)
+        lines = _one_setting(lines, [name for name in wanted.cells() if name not in cells])
+        lines = lines.with_columns(pl.col("k").alias(hidden("k")))
+        return lines if several(k) else lines.drop("k")
+
+    return gains_at
+
+
+def _one_setting(lines: pl.LazyFrame, others: Sequence[str]) -> pl.LazyFrame:
+    """Keep one of several settings that differ only in cells that are not read."""
+    return lines.filter(pl.struct(others).rank("dense") == 1) if others else lines
+
+
+def _not_held(k: Any, wanted: Mapping[str, Any]) -> str:
+    return f"the table of `ranking.gains` holds no lines of k={k}, {wanted}: count it with them"

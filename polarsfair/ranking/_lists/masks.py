@@ -1,15 +1,20 @@
-"""The table of ranked lists: which places hold hits, counted over users."""
+"""The table of ranked lists: the ranks of hits as bits of a mask, counted over users."""
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polarsfair._engine.faults import Fault, checked
+from polarsfair._engine.rows import Role
+from polarsfair._engine.slices import hidden
 from polarsfair._engine.tally import Tally
-from polarsfair.ranking._inputs import resolve
+from polarsfair.ranking._depths import at_every_k, depths, several
+from polarsfair.ranking._inputs import SAME_RANK, check_ordered, grade_of, order_roles, resolve
+from polarsfair.ranking._lists.conventions import one_of
 from polarsfair.ranking._lists.ranks import (
+    COPIES,
     Plan,
     Repeats,
     Ties,
@@ -17,7 +22,7 @@ from polarsfair.ranking._lists.ranks import (
     relevant_pairs,
     without_repeats,
 )
-from polarsfair.ranking._lists.users import histogram, units
+from polarsfair.ranking._lists.users import count_lists, lists_of_users
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,52 +33,18 @@ if TYPE_CHECKING:
 __all__ = ["lists"]
 
 WORD = 64
+"""Ranks per mask column."""
+
 MOST = 1024
-"""Places of a mask column, and the last place that a table of lists can keep."""
+"""The last rank that a table of lists can keep."""
 
 AT = 10
-"""The cut-off of a quality metric that is asked for none."""
+"""The default depth of a quality metric."""
 
 MASKS = ("hits", *(f"hits_{first}" for first in range(WORD + 1, MOST, WORD)))
 
-
-def depths(k: Any) -> list[int | None]:
-    """List the cut-offs that are asked for: one, several, or lists of them."""
-    if isinstance(k, (list, tuple, range)):
-        found = list(dict.fromkeys(one for part in k for one in depths(part)))
-        if not found:
-            msg = "`k` is an empty list: name the places to look at, such as `k=[5, 10]`"
-            raise ValueError(msg)
-        return found
-    if k is None:
-        return [None]
-    # NumPy's integers are whole numbers too.
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        msg = f"`k` is the number of places to look at, a whole number from 1 (or None): got {k!r}"
-        raise ValueError(msg)
-    return [int(k)]
-
-
-def lines_of(k: Any, like: pl.Expr | None = None) -> tuple[pl.Expr, pl.Expr]:
-    """Say which lines of a table are of the cut-offs asked for, and whether one has none.
-
-    `like` says what else the lines have to be.
-    """
-    known = pl.lit(value=True) if like is None else like
-    each = [pl.col("k").eq_missing(pl.lit(one, dtype=pl.Int64)) & known for one in depths(k)]
-    held = pl.all_horizontal(one.any() for one in each)
-    return pl.any_horizontal(each), ~held & (pl.len() > 0)
-
-
-def one_of(name: str, value: Any, choices: Sequence[str]) -> Any:
-    """Check an option that takes one of a few words."""
-    if isinstance(value, list):
-        msg = f"these metrics ask for several values of `{name}`, {value}: ask one a call"
-        raise ValueError(msg)
-    if value not in choices:
-        msg = f"`{name}` is one of {', '.join(map(repr, choices))}: got {value!r}"
-        raise ValueError(msg)
-    return value
+K, N_REL, N_REC, USERS = (pl.col(c) for c in (hidden("k"), "n_rel", "n_rec", "users"))
+"""What a line of lists has in the views of both tables, beside its hits."""
 
 
 def _count_lists(
@@ -93,13 +64,13 @@ def _count_lists(
     repeats: Repeats = "once",
     plan: Plan = "hits first",
 ) -> pl.LazyFrame:
-    """Count users by the places of their hits.
+    """Count users by the ranks of their hits.
 
-    The table has the slices, ``group``, ``hits`` (a mask: bit r - 1 is set where rank r is a hit;
+    The table has the slices, ``group``, ``hits`` (a mask: bit r - 1 is set if rank r is a hit;
     ``hits_65``, ``hits_129``, ... for the ranks beyond), ``n_rel`` (relevant items; null for users
     who are not in `actual`), ``n_rec`` (recommendations) and ``depth`` (the last rank kept, `k`);
     and the sums ``users`` and ``repeats`` (further copies of hits, which count once).
-    Tables add up as long as no user's rows are split between them.
+    Tables can be merged if no user's rows are split between them.
 
     Parameters
     ----------
@@ -107,17 +78,17 @@ def _count_lists(
         Recommendations: a row per user and item.
     by, group
         Columns of the recommendations (several models in one frame), of `actual`, or of `users`.
-        A name that both have is part of the list's identity; a name that one has slices it alone,
-        and the other frame is whole in every slice. A group of these two frames makes a user's list
-        several, one for each group: ask for values of all users in a call without it.
+        A column that both frames have identifies a list. A column that one frame has slices that
+        frame alone, and the other frame is whole in every slice. A group in these two frames splits
+        a user's list into one per group: request values of all users in a call without it.
     actual
         Ground truth: a row per user and item.
     user, item
         The ids, in both frames.
     score, rank
-        One of them: higher is better (null and NaN last), or places from 1.
+        One of them: a score (higher is better; null and NaN come last), or ranks from 1.
     relevance
-        Boolean, or a number that is relevant above 0; without it every row of `actual` is.
+        Boolean, or a number, relevant if above 0. Without it, every row of `actual` is relevant.
     users
         A frame keyed by `user` with further columns for `by` and `group`.
     k
@@ -126,10 +97,10 @@ def _count_lists(
         Among equal scores: the lower ``"item"`` first, the relevant first (``"optimistic"``) or
         last (``"pessimistic"``).
     repeats
-        An item that is listed or relevant twice counts ``"once"`` (but takes its places);
+        An item that is listed or relevant twice counts ``"once"`` (but keeps its ranks);
         ``"drop"`` removes repeats first, ``"error"`` refuses them.
     plan
-        ``"hits first"`` or, where most rows are hits, ``"window"``: the same table.
+        ``"hits first"`` or, faster if most rows are hits, ``"window"``: the same table.
 
     Examples
     --------
@@ -148,93 +119,91 @@ def _count_lists(
     │ 1    ┆ 2     ┆ 1     ┆ 64    ┆ 1     ┆ 0       │
     └──────┴───────┴───────┴───────┴───────┴─────────┘
     """
-    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
     inputs = list_inputs(
-        rows, by, actual=actual, users=users, group=group, repeats=repeats, **roles
+        rows,
+        by,
+        actual=actual,
+        users=users,
+        user=user,
+        item=item,
+        group=group,
+        score=score,
+        rank=rank,
+        relevance=relevance,
+        repeats=repeats,
     )
     depth = _depth(k)
     one_of("ties", ties, ("item", "optimistic", "pessimistic"))
     check_order(inputs, ties, plan)
-    return masks_table(inputs, depth, ties=ties, plan=plan, sums=("users", "repeats"))
+    return _masks_table(inputs, depth, ties=ties, plan=plan)
 
 
 def list_inputs(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    actual: IntoFrame | None,
-    users: IntoFrame | None,
-    group: IntoGroup | None,
+    score: IntoColumn | None,
+    rank: IntoColumn | None,
+    relevance: IntoColumn | None,
     repeats: Repeats,
-    **roles: IntoColumn | None,
+    **others: Any,
 ) -> Inputs:
-    """Resolve the roles of the ranked lists."""
+    """Resolve the roles of ranked lists; `others` are those that `resolve` takes."""
     inputs = resolve(
         rows,
         by,
-        actual=actual,
-        users=users,
-        user=roles["user"],
-        item=roles["item"],
-        group=group,
-        rec_roles={"score": roles["score"], "rank": roles["rank"]},
-        relevance=roles["relevance"],
+        rec_roles=order_roles(score, rank),
+        actual_roles={"relevance": Role(relevance, grade_of)},
+        **others,
     )
-    if roles["score"] is None and roles["rank"] is None:
-        msg = 'the order of the lists is missing: add `score="<column>"` or `rank="<column>"`'
-        raise TypeError(msg)
+    check_ordered(inputs)
     return without_repeats(inputs, one_of("repeats", repeats, ("once", "drop", "error")))
 
 
-def check_order(inputs: Inputs, ties: Ties, plan: Plan) -> None:
-    """Raise where ties or plan do not fit the order that was given."""
+def check_order(inputs: Inputs, ties: Ties, plan: Plan = "hits first") -> None:
+    """Raise if `ties` or `plan` do not fit the order that was given."""
     one_of("plan", plan, ("hits first", "window"))
     if inputs.ranked and ties != "item":
-        msg = f"`ties={ties!r}` is about equal scores, and ranks are given: leave it out"
+        msg = f"`ties={ties!r}` needs scores, but ranks are given: leave `ties` out"
         raise ValueError(msg)
 
 
 def _depth(k: Any) -> int:
-    asked = [one for one in depths(k) if one is not None]
-    depth = max(asked, default=WORD)
+    depth = max((one for one in depths(k) if one is not None), default=WORD)
     if depth > MOST:
         msg = f"a table of lists keeps at most {MOST} ranks, got k={depth}: use `ranking.gains`"
         raise ValueError(msg)
     return depth
 
 
-def masks_table(
-    inputs: Inputs, depth: int, *, ties: Ties, plan: Plan, sums: Sequence[str]
-) -> pl.LazyFrame:
+def _masks_table(inputs: Inputs, depth: int, *, ties: Ties, plan: Plan) -> pl.LazyFrame:
     """Count users per mask, number of relevant items and number of recommendations."""
     pairs = relevant_pairs(inputs)
     hits = ranked_hits(inputs, pairs, ties=ties, plan=plan, depth=depth)
     masks = MASKS[: -(-depth // WORD)]
-    found = _masked(inputs, hits, masks)
-    lines = units(inputs, pairs, found, masks)
-    cells = {name: pl.col(name) for name in (*masks, "n_rel", "n_rec")}
-    table = histogram(inputs, lines, cells, sums)
-    shown = [name for name in table.collect_schema().names() if name not in sums]
-    return table.select(*shown, pl.lit(depth, dtype=pl.Int64).alias("depth"), *sums)
+    lines = lists_of_users(inputs, pairs, _masked(inputs, hits, masks), masks)
+    cells = (*masks, "n_rel", "n_rec")
+    kept = pl.lit(depth, dtype=pl.Int64).alias("depth")
+    return count_lists(inputs, lines, cells, [*cells, kept], ("users", "repeats"))
 
 
 def _masked(inputs: Inputs, hits: pl.LazyFrame, masks: Sequence[str]) -> pl.LazyFrame:
-    """Gather the places of each unit's hits into masks.
+    """Gather the ranks of each list's hits into masks.
 
-    A sum would turn a repeated place into another one; an `or` lets it show, as fewer bits than
-    hits.
+    A sum would turn a repeated rank into another one. After an `or`, a mask with a repeated rank
+    has fewer bits than the list has hits.
     """
-    place = pl.col("place") - 1
+    bit = pl.col("rank") - 1
     bits = {
-        name: pl.when(place // WORD == number).then(
-            pl.lit(2, dtype=pl.UInt64).pow(place % WORD).cast(pl.UInt64)
+        name: pl.when(bit // WORD == number).then(
+            pl.lit(2, dtype=pl.UInt64).pow(bit % WORD).cast(pl.UInt64)
         )
         for number, name in enumerate(masks)
     }
-    counts = {"repeats": pl.col("copies|") - 1}
+    counts = {"repeats": pl.col(COPIES) - 1}
     if inputs.ranked:
-        # A place below 1 is a fault of its own, and has no bit.
-        counts["clash|"] = (place >= 0).cast(pl.Int64)
+        # A rank below 1 is a fault of its own, and has no bit.
+        counts[SAME_RANK] = (bit >= 0).cast(pl.Int64)
     rows = hits.select(*inputs.keys, **counts, **bits)
     ors = [pl.col(name).bitwise_or() for name in masks]
     found = rows.group_by(inputs.keys).agg(*ors, pl.col(*counts).sum())
@@ -243,7 +212,7 @@ def _masked(inputs: Inputs, hits: pl.LazyFrame, masks: Sequence[str]) -> pl.Lazy
     seen = pl.sum_horizontal(
         pl.col(name).fill_null(0).bitwise_count_ones().cast(pl.Int64) for name in masks
     )
-    return found.with_columns(pl.col("clash|") - seen)
+    return found.with_columns(pl.col(SAME_RANK) - seen)
 
 
 lists = Tally(
@@ -253,3 +222,52 @@ lists = Tally(
     sums={"users": pl.col("users").sum(), "repeats": pl.col("repeats").sum()},
     defaults={},
 )
+
+
+# --- the view of a table ------------------------------------------------------------------------
+
+
+def masks_at(columns: Sequence[str], k: Any) -> tuple[list[str], int]:
+    """Return the mask columns that hold the first k ranks, and the last of these ranks."""
+    asked = depths(k)
+    names = [name for name in MASKS if name in columns]
+    cuts = [one for one in asked if one is not None]
+    if len(cuts) < len(asked):
+        return names, len(names) * WORD
+    return names[: -(-max(cuts) // WORD)], max(cuts)
+
+
+def cut_masks(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = AT) -> pl.LazyFrame:
+    """View the lists of the table, cut at k."""
+    del keys
+    asked = [one for one in depths(k) if one is not None]
+    names, _ = masks_at(table.collect_schema().names(), k)
+    short = pl.col("depth") < K if asked else pl.lit(value=False)
+    too_deep = Fault(short.fill_null(value=False), _too_deep(max(asked, default=0)))
+    too_long = Fault(K.is_null() & (pl.col("depth") < N_REC), _TOO_LONG)
+    lines = at_every_k(table, depths(k), hidden("k"))
+    lines = lines.with_columns(K.alias("k")) if several(k) else lines
+    return lines.with_columns(
+        checked(USERS, too_deep, too_long).alias("users"),
+        **{name: _cut(name, number) for number, name in enumerate(names)},
+    )
+
+
+_TOO_LONG = (
+    "some lists are longer than the table keeps: count it with a larger `k`, or pass a smaller `k`"
+)
+
+
+def _too_deep(k: int) -> str:
+    return (
+        f"the table keeps fewer than {k} ranks of its lists: count it with `k={k}` or more,"
+        " or pass a smaller `k`"
+    )
+
+
+def _cut(name: str, number: int) -> pl.Expr:
+    """Keep the bits of a mask column that lie within the first k ranks."""
+    left = (K - number * WORD).clip(0, WORD)
+    kept = pl.lit(2, dtype=pl.UInt64).pow(left.clip(0, WORD - 1)).cast(pl.UInt64) - 1
+    word = pl.col(name).fill_null(0)
+    return pl.when(left.fill_null(WORD) == WORD).then(word).otherwise(word & kept)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from polarsfair.ranking._lists.averages import quality
-from polarsfair.ranking._lists.conventions import CUT, PLACES, RELEVANT, RETRIEVED, setting
-from polarsfair.ranking._lists.list_values import N_REC, N_REL, Evidence, K
+from polarsfair.ranking._lists.conventions import CUT, RANKS, RELEVANT, RETRIEVED, setting
+from polarsfair.ranking._lists.list_values import ListValues, quality
+from polarsfair.ranking._lists.masks import N_REC, N_REL, K
 
 __all__ = [
     "err",
@@ -23,23 +23,23 @@ __all__ = [
 
 _BY = {
     RETRIEVED: pl.min_horizontal(K, N_REC),
-    # The whole list has as many places as it is long.
-    PLACES: pl.coalesce(K, N_REC),
+    # The whole list has as many ranks as recommendations.
+    RANKS: pl.coalesce(K, N_REC),
     CUT: pl.min_horizontal(K, N_REL),
     RELEVANT: N_REL,
     "min(n_rel, retrieved)": pl.min_horizontal(K, N_REL, N_REC),
 }
-"""What sums are divided by; null, which is k where the whole list is meant, cuts nothing."""
+"""What sums are divided by; k is null for the whole list, and `min_horizontal` ignores null."""
 
 
-def _share(of: pl.Expr, by: pl.Expr) -> pl.Expr:
-    """Divide; nothing found is 0, whatever it is a share of."""
+def _ratio(of: pl.Expr, by: pl.Expr) -> pl.Expr:
+    """Divide; a list without hits has 0, whatever it is divided by."""
     return pl.when(of == 0).then(0.0).otherwise(of / by)
 
 
-@quality()
+@quality(average_over={"jurity": "both", "lenskit": "both"})
 def precision(
-    lists: Evidence,
+    lists: ListValues,
     *,
     convention: str = "jurity",
     precision_by: str | None = None,
@@ -52,8 +52,9 @@ def precision(
 
     Notes
     -----
-    Over users with a relevant item and recommendations. RecTools, ranx, trec_eval, RePlay and Spark
-    divide by k, so that short lists lose (``precision_by="k"`` or their conventions).
+    The mean is over users with a relevant item and recommendations. RecTools, ranx, trec_eval,
+    RePlay and Spark divide by k, so that short lists score lower (``precision_by="k"`` or their
+    conventions).
 
     References
     ----------
@@ -70,12 +71,12 @@ def precision(
     >>> recs.pipe(ranking.precision, actual, k=2, **roles)
     0.5
     """
-    return _share(lists.hits(), _BY[setting("precision_by", precision_by, convention)])
+    return _ratio(lists.hits(), _BY[setting("precision_by", precision_by, convention)])
 
 
 @quality()
 def recall(
-    lists: Evidence,
+    lists: ListValues,
     *,
     convention: str = "jurity",
     recall_by: str | None = None,
@@ -88,8 +89,9 @@ def recall(
 
     Notes
     -----
-    Over users with a relevant item; without recommendations it is 0. LensKit divides by min(k,
-    n_rel), so that a perfect list scores 1 at every k (``recall_by="min(k, n_rel)"``).
+    The mean is over users with a relevant item; without recommendations, a user has 0. LensKit
+    divides by min(k, n_rel), so that a perfect list scores 1 at every k
+    (``recall_by="min(k, n_rel)"``).
 
     References
     ----------
@@ -106,12 +108,12 @@ def recall(
     >>> round(recs.pipe(ranking.recall, actual, k=2, **roles), 4)
     0.6667
     """
-    return _share(lists.hits(), _BY[setting("recall_by", recall_by, convention)])
+    return _ratio(lists.hits(), _BY[setting("recall_by", recall_by, convention)])
 
 
 @quality()
 def f1(
-    lists: Evidence,
+    lists: ListValues,
     *,
     convention: str = "jurity",
     precision_by: str | None = None,
@@ -125,8 +127,8 @@ def f1(
 
     Notes
     -----
-    The mean of the users' F1, not the F1 of the mean precision and recall (Evidently's reading).
-    Over users with a relevant item.
+    This is the mean of the users' F1. Evidently computes the F1 of the mean precision and recall
+    instead. The mean is over users with a relevant item.
 
     References
     ----------
@@ -143,11 +145,11 @@ def f1(
     0.5333
     """
     retrieved = _BY[setting("precision_by", precision_by, convention)]
-    return _share(2 * lists.hits(), retrieved + _BY[setting("recall_by", recall_by, convention)])
+    return _ratio(2 * lists.hits(), retrieved + _BY[setting("recall_by", recall_by, convention)])
 
 
-@quality()
-def hit_rate(lists: Evidence) -> pl.Expr:
+@quality(in_order=True)
+def hit_rate(lists: ListValues) -> pl.Expr:
     """Share of users with a relevant item among the first k.
 
     Formula per user: 1 if ``hits@k > 0``, else 0.
@@ -156,7 +158,7 @@ def hit_rate(lists: Evidence) -> pl.Expr:
 
     Notes
     -----
-    Over users with a relevant item. Known as success@k, too.
+    The mean is over users with a relevant item. Also known as success@k.
 
     References
     ----------
@@ -176,9 +178,9 @@ def hit_rate(lists: Evidence) -> pl.Expr:
     return (lists.hits() > 0).cast(pl.Float64)
 
 
-@quality()
-def map(  # noqa: A001 - the name that everybody knows it by
-    lists: Evidence,
+@quality(in_order=True, average_over={"jurity": "both", "lenskit": "both"})
+def map(  # noqa: A001 - the usual name of the metric
+    lists: ListValues,
     *,
     convention: str = "jurity",
     map_by: str | None = None,
@@ -191,9 +193,10 @@ def map(  # noqa: A001 - the name that everybody knows it by
 
     Notes
     -----
-    Over users with a relevant item and recommendations, as Jurity's code and prose have it; its
-    written formula averages over all users with relevant items (``average_over="relevant"``).
-    RecTools, ranx and trec_eval divide by n_rel even where k is smaller (``map_by="n_rel"``).
+    The mean is over users with a relevant item and recommendations, as in Jurity's code and
+    description. Jurity's written formula averages over all users with relevant items
+    (``average_over="relevant"``). RecTools, ranx and trec_eval divide by n_rel even if k is smaller
+    (``map_by="n_rel"``).
 
     References
     ----------
@@ -210,12 +213,12 @@ def map(  # noqa: A001 - the name that everybody knows it by
     0.5
     """
     by = setting("map_by", map_by, convention)
-    return _share(lists.precisions(), lists.hits() if by == "hits" else _BY[by])
+    return _ratio(lists.precisions(), lists.hits() if by == "hits" else _BY[by])
 
 
-@quality()
+@quality(average_over={"recommenders": "relevant"})
 def ndcg(
-    lists: Evidence,
+    lists: ListValues,
     *,
     convention: str = "jurity",
     ideal_over: str | None = None,
@@ -223,21 +226,21 @@ def ndcg(
     discount: str | None = None,
     p: float = 0.8,
 ) -> pl.Expr:
-    """Normalised discounted cumulative gain: hits discounted by rank, over the best order's.
+    """Normalised discounted cumulative gain: hits discounted by rank, relative to the best order.
 
-    Formula per user: ``sum of 1 / log2(1 + r) over the ranks r <= k of hits``, over the same sum
-    for r = 1 to n_rel.
+    Formula per user: ``sum of 1 / log2(1 + r) over the ranks r <= k of hits``, divided by the same
+    sum for r = 1 to n_rel.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Notes
     -----
-    As in Jurity the ideal is not cut at k, so that a perfect list scores below 1 where a user has
-    more than k relevant items; with ``k=None`` this is the written formula. Everybody else cuts it
-    (``ideal_over="min(k, n_rel)"``), RecTools at k even where n_rel is smaller
-    (``ideal_over="k"``). With `gain` the grades of `relevance` count; scikit-learn's
-    ``ndcg_score`` is ``gain="linear", ties="expected", ideal_over="min(k, n_rel)"``. Over users
-    with a relevant item.
+    As in Jurity, the ideal is not cut at k, so that a perfect list scores below 1 if a user has
+    more than k relevant items. With ``k=None`` this is the written formula. All other libraries cut
+    the ideal (``ideal_over="min(k, n_rel)"``), RecTools at k even if n_rel is smaller
+    (``ideal_over="k"``). With `gain` the grades of `relevance` count. scikit-learn's
+    ``ndcg_score`` is ``gain="linear", ties="expected", ideal_over="min(k, n_rel)"``. The mean is
+    over users with a relevant item.
 
     References
     ----------
@@ -257,27 +260,27 @@ def ndcg(
     """
     over = setting("ideal_over", ideal_over, convention)
     name = setting("discount", discount, convention)
-    if over == PLACES and gain not in (None, "binary"):
+    if over == RANKS and gain not in (None, "binary"):
         msg = (
-            '`ideal_over="k"`, as in `convention="rectools"`, has no meaning for grades: add'
+            '`ideal_over="k"`, as in `convention="rectools"`, is not defined for grades: add'
             ' `ideal_over="min(k, n_rel)"` or "n_rel"'
         )
         raise ValueError(msg)
     ideal = lists.ideal(_BY[over], name, p, cut=over == CUT)
-    return _share(lists.discounted(name, p), ideal)
+    return _ratio(lists.discounted(name, p), ideal)
 
 
-@quality()
-def mrr(lists: Evidence) -> pl.Expr:
+@quality(in_order=True)
+def mrr(lists: ListValues) -> pl.Expr:
     """Mean reciprocal rank of the first hit.
 
-    Formula per user: ``1 / rank of the first hit``, 0 without one within k.
+    Formula per user: ``1 / rank of the first hit``, 0 without a hit within k.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Notes
     -----
-    Over users with a relevant item.
+    The mean is over users with a relevant item.
 
     References
     ----------
@@ -297,8 +300,8 @@ def mrr(lists: Evidence) -> pl.Expr:
 
 
 @quality()
-def r_precision(lists: Evidence) -> pl.Expr:
-    """Share of the first n_rel recommendations that are relevant, n_rel being the user's own.
+def r_precision(lists: ListValues) -> pl.Expr:
+    """Share of a user's first n_rel recommendations that are relevant, averaged over users.
 
     Formula per user: ``hits@min(k, n_rel) / n_rel``.
 
@@ -306,9 +309,9 @@ def r_precision(lists: Evidence) -> pl.Expr:
 
     Notes
     -----
-    Over users with a relevant item; ``k=None`` is the textbook's, without a cut. RecTools'
-    R-precision counts hits up to k and divides by min(k, n_rel): that is `precision` with
-    ``precision_by="min(k, n_rel)"``.
+    n_rel is the number of relevant items of the user. The mean is over users with a relevant item.
+    ``k=None`` is the textbook definition, without a cut. RecTools' R-precision counts hits up to k
+    and divides by min(k, n_rel): that is `precision` with ``precision_by="min(k, n_rel)"``.
 
     References
     ----------
@@ -324,12 +327,12 @@ def r_precision(lists: Evidence) -> pl.Expr:
     >>> round(recs.pipe(ranking.r_precision, actual, k=None, **roles), 4)
     0.1667
     """
-    return _share(lists.top(), N_REL)
+    return _ratio(lists.top(), N_REL)
 
 
 @quality()
-def rbp(lists: Evidence, *, p: float = 0.8) -> pl.Expr:
-    """Rank-biased precision: what a reader finds who goes on to the next place with chance p.
+def rbp(lists: ListValues, *, p: float = 0.8) -> pl.Expr:
+    """Rank-biased precision for a user who looks at the next item with probability p.
 
     Formula per user: ``(1 - p) * sum of p^(r - 1) over the ranks r <= k of hits``.
 
@@ -337,7 +340,7 @@ def rbp(lists: Evidence, *, p: float = 0.8) -> pl.Expr:
 
     Notes
     -----
-    A list of k hits scores 1 - p^k. Over users with a relevant item.
+    A list of k hits scores 1 - p^k. The mean is over users with a relevant item.
 
     References
     ----------
@@ -357,25 +360,25 @@ def rbp(lists: Evidence, *, p: float = 0.8) -> pl.Expr:
     return (1 - p) * lists.persistence(p)
 
 
-@quality()
+@quality(in_order=True)
 def err(
-    lists: Evidence,
+    lists: ListValues,
     *,
     gain: str | None = None,
     max_grade: float | None = None,
 ) -> pl.Expr:
-    """Expected reciprocal rank at which a reader stops, whom every hit may satisfy.
+    """Expected reciprocal rank: the mean of 1/rank at which a user is satisfied and stops.
 
     Formula per user: ``sum over the ranks r <= k of hits of R(r) / r * product of 1 - R(i) over
-    the hits before``, where a hit satisfies with chance R = 1/2.
+    the hits before``. R is the probability that a hit satisfies the user, 1/2.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Notes
     -----
     With `gain` the grades of `relevance` count: R = (2^grade - 1) / 2^max_grade
-    (``"exponential"``, as published) or grade / (max_grade + 1) (``"linear"``). Over users with a
-    relevant item.
+    (``"exponential"``, as published) or grade / (max_grade + 1) (``"linear"``). The mean is over
+    users with a relevant item.
 
     References
     ----------
@@ -393,6 +396,6 @@ def err(
     0.375
     """
     if gain not in (None, "binary") and max_grade is None:
-        msg = "`err` of grades needs the highest grade there can be: add `max_grade=...`"
+        msg = "`err` of grades needs the highest possible grade: add `max_grade=...`"
         raise ValueError(msg)
     return lists.stops()

@@ -1,24 +1,26 @@
-"""Frames about lists that are no metrics: values per user, who was counted, what conventions do."""
+"""Frames about lists that are not metrics: values per user, counts of users, conventions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_anywhere, columns_of
 from polarsfair._engine.evaluate import prepare
-from polarsfair._engine.frames import as_lazy, collect, is_lazy
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read_sorted
 from polarsfair._engine.request import check_names
+from polarsfair._engine.rows import Role
+from polarsfair._engine.slices import hidden, summed
 from polarsfair._engine.tally import check_distinct, check_keywords
 from polarsfair._typing import ROLES
-from polarsfair.ranking._inputs import caller_name, resolve
+from polarsfair.ranking._inputs import fault_columns, grade_of, resolve
 from polarsfair.ranking._lists.conventions import CHOICES, CONVENTIONS
 from polarsfair.ranking._lists.gains import gains
-from polarsfair.ranking._lists.ranks import hits_once, relevant_pairs
-from polarsfair.ranking._lists.users import histogram, units
+from polarsfair.ranking._lists.ranks import COPIES, hits_once, relevant_pairs
+from polarsfair.ranking._lists.users import REPEATED, lists_of_users
+from polarsfair.ranking._types import ListKeywords, lazy_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,47 +29,21 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_conventions", "per_user", "support"]
 
-_USER = "user|"
-_COUNTS = (
-    "users",
-    "with_relevant",
-    "with_both",
-    "only_recommended",
-    "repeated_hits",
-    "repeated_actual",
-)
+_USER = "user of the list"
+"""The slice of `per_user`, which cannot be named like the role `user`."""
 
 
-@overload
+@lazy_if_any
 def per_user(
     recs: pl.LazyFrame,
     actual: IntoFrame,
     metrics: Metric | Sequence[Metric],
     *,
     user: IntoColumn,
-    by: IntoSlices | None = ...,
-    **keywords: Any,
-) -> pl.LazyFrame: ...
-@overload
-def per_user(
-    recs: IntoFrame,
-    actual: IntoFrame,
-    metrics: Metric | Sequence[Metric],
-    *,
-    user: IntoColumn,
-    by: IntoSlices | None = ...,
-    **keywords: Any,
-) -> Any: ...
-def per_user(
-    recs: IntoFrame,
-    actual: IntoFrame,
-    metrics: Metric | Sequence[Metric],
-    *,
-    user: IntoColumn,
     by: IntoSlices | None = None,
     **keywords: Any,
-) -> Any:
-    """Give the values of every user, which the metrics are means of.
+) -> pl.LazyFrame:
+    """Return the values of every user, of which the metrics are means.
 
     Parameters
     ----------
@@ -85,8 +61,8 @@ def per_user(
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        A row per slice, user and k, sorted; lazy when a frame is. Users who take no part in a mean
-        have null there.
+        A row per slice, user and k, sorted; lazy if one of the frames is. The value of a user whom
+        a mean leaves out is null.
 
     Examples
     --------
@@ -112,12 +88,12 @@ def per_user(
     named = column.meta.output_name()
     check_names(request.metrics, [*request.slices[:-1], named])
     result = read_sorted(request.table, request.metrics, request.slices)
-    result = result.rename({_USER: named})
-    return result if is_lazy(recs, *request.given.values()) else collect(result, recs)
+    return result.rename({_USER: named})
 
 
+@lazy_if_any
 def support(
-    recs: IntoFrame,
+    recs: pl.LazyFrame,
     actual: IntoFrame,
     *,
     user: IntoColumn,
@@ -126,15 +102,15 @@ def support(
     users: IntoFrame | None = None,
     by: IntoSlices | None = None,
     **others: Any,
-) -> Any:
-    """Count who the metrics of ranked lists can speak of.
+) -> pl.LazyFrame:
+    """Count the users on whom the metrics of ranked lists are based.
 
     Parameters
     ----------
     recs, actual, user, item, relevance, users, by
         As in `ranking.lists`.
     **others
-        Roles and options of the metrics, which change nothing here.
+        Further roles and options of the metrics; they have no effect here.
 
     Returns
     -------
@@ -159,51 +135,49 @@ def support(
         given = [frame for frame in (recs, actual, users) if frame is not None]
         check_anywhere(given, {"group": others["group"]})
     inputs = resolve(
-        as_lazy(recs),
+        recs,
         columns_of(by),
         actual=actual,
         users=users,
         user=user,
         item=item,
         rec_roles={},
-        relevance=relevance,
+        actual_roles={"relevance": Role(relevance, grade_of)},
     )
-    slices = [caller_name(name) for name in inputs.slices]
-    check_distinct([*slices, *_COUNTS, "repeats"])
     pairs = relevant_pairs(inputs, counted=True)
-    again = hits_once(inputs, pairs).select(*inputs.keys, repeats=pl.col("copies|") - 1)
-    found = again.group_by(inputs.keys).agg(pl.col("repeats").sum())
-    lines = units(inputs, pairs, found, [])
-    n_rel, n_rec = pl.col("n_rel"), pl.col("n_rec")
-    cells = {"known|": n_rel.is_not_null(), "relevant|": n_rel > 0, "listed|": n_rec > 0}
-    table = histogram(inputs, lines, cells, ("users", "repeats", "repeated|"))
-    result = _supported(table, slices)
-    return result if is_lazy(recs, actual, users) else collect(result, recs)
+    again = hits_once(inputs, pairs).select(*inputs.keys, repeats=pl.col(COPIES) - 1)
+    found = summed(again, inputs.keys, ["repeats"])
+    lines = lists_of_users(inputs, pairs, found, []).with_columns(**_counts())
+    check_distinct([*inputs.slices, *_counts()])
+    counted = [*_counts(), *fault_columns(lines.collect_schema().names())]
+    table = inputs.table(summed(lines, inputs.all_keys, counted), [], list(_counts()))
+    return table.sort(list(inputs.slices)) if inputs.slices else table
 
 
-def _supported(table: pl.LazyFrame, slices: list[str]) -> pl.LazyFrame:
-    count, relevant = pl.col("users"), pl.col("relevant|")
-    values = (
-        count.sum(),
-        count.filter(relevant).sum(),
-        count.filter(relevant & pl.col("listed|")).sum(),
-        count.filter(~pl.col("known|")).sum(),
-        pl.col("repeats").sum(),
-        pl.col("repeated|").sum(),
-    )
-    sums = dict(zip(_COUNTS, values, strict=True))
-    return table.group_by(slices).agg(**sums).sort(slices) if slices else table.select(**sums)
+def _counts() -> dict[str, pl.Expr]:
+    """Return what a list adds to each count."""
+    users, n_rel = pl.col("users"), pl.col("n_rel")
+    relevant = (n_rel > 0).fill_null(value=False)
+    return {
+        "users": users,
+        "with_relevant": users * relevant,
+        "with_both": users * (relevant & (pl.col("n_rec") > 0)),
+        "only_recommended": users * n_rel.is_null(),
+        "repeated_hits": pl.col("repeats"),
+        "repeated_actual": pl.col(REPEATED),
+    }
 
 
+@lazy_if_any
 def compare_conventions(
-    recs: IntoFrame,
+    recs: pl.LazyFrame,
     actual: IntoFrame,
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = None,
-    **keywords: Any,
-) -> Any:
-    """Show what every convention makes of the same lists, from one table.
+    **keywords: Unpack[ListKeywords],
+) -> pl.LazyFrame:
+    """Evaluate metrics under every convention, from one table.
 
     Parameters
     ----------
@@ -244,19 +218,14 @@ def compare_conventions(
     names = [metric.name for metric in chosen]
     slices = [column.meta.output_name() for column in columns_of(by)]
     check_distinct([*names, "convention", *slices])
-    bound = [
-        m.bind(convention=name).alias(f"{m.name}|{name}") for name in CONVENTIONS for m in chosen
-    ]
+    bound = [metric.bind(convention=name) for name in CONVENTIONS for metric in chosen]
     request = prepare(recs, bound, by, {**keywords, "actual": actual})
-    check_names(request.metrics, request.slices)
-    size, parts = len(chosen), []
+    size, more, order = len(chosen), request.metrics[0].result_keys, hidden("order")
+    check_names(request.metrics[:size], request.slices)
+    parts = []
     for number, name in enumerate(CONVENTIONS):
-        mine = request.metrics[number * size : (number + 1) * size]
-        named = {m.name: m.name.removesuffix(f"|{name}") for m in mine}
-        values = read_sorted(request.table, mine, request.slices).rename(named)
-        labels = pl.lit(name).alias("convention"), pl.lit(number).alias("turn|")
-        parts.append(values.with_columns(*labels))
-    more = request.metrics[0].result_keys
-    result = pl.concat(parts).sort(*request.slices, "turn|", *more)
-    result = result.select(*request.slices, "convention", *more, *names)
-    return result if is_lazy(recs, *request.given.values()) else collect(result, recs)
+        own = request.metrics[number * size : (number + 1) * size]
+        labels = pl.lit(name).alias("convention"), pl.lit(number).alias(order)
+        parts.append(read_sorted(request.table, own, request.slices).with_columns(*labels))
+    result = pl.concat(parts).sort(*request.slices, order, *more)
+    return result.select(*request.slices, "convention", *more, *names)

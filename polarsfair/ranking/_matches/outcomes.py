@@ -9,12 +9,14 @@ import polars as pl
 from polarsfair._engine.compare import known_as, ratio
 from polarsfair._engine.metric import Metric, define
 from polarsfair._formula import quotient
+from polarsfair.ranking._depths import lines_at, with_k
 from polarsfair.ranking._matches.pairs import SUMS, match_scores, matches
-from polarsfair.ranking._shown.recs import lines_at, listed
 from polarsfair.ranking._types import RankingMetric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from polarsfair._engine.tally import Tally
 
 __all__ = [
     "auc",
@@ -35,22 +37,23 @@ def _total(name: str) -> pl.Expr:
 
 
 def at_k(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
-    """View the lines of every k that is asked for."""
-    return lines_at(table, keys, k, SUMS)
+    """View the lines of every requested k."""
+    del keys
+    return lines_at(table, k, SUMS)
 
 
 def by_score(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
-    """View one line per score, with its clicks and other outcomes; slices keep a line without."""
+    """View one line per score, with its clicks and other outcomes; null is a score too."""
     lines = at_k(table, keys, k=k)
     known = pl.col("score").is_not_null() & pl.col("click").is_not_null()
     pairs = pl.when(known).then(pl.col("pairs").cast(pl.Float64)).otherwise(0.0)
-    return lines.group_by(*keys, *["k"] * listed(k), "score").agg(
+    return lines.group_by(*with_k(keys, k), "score").agg(
         clicks=pairs.filter(pl.col("click")).sum(), others=pairs.filter(~pl.col("click")).sum()
     )
 
 
 def needs(column: str, what: str) -> Callable[[Metric, pl.Schema], None]:
-    """Make a check that the table holds what a metric reads."""
+    """Return a check that the table holds the column that a metric reads."""
 
     def check(metric: Metric, schema: pl.Schema) -> None:
         if column not in schema:
@@ -64,8 +67,8 @@ def _check_auc(metric: Metric, schema: pl.Schema) -> None:
     del schema
     if metric.options.get("ties") == "expected":
         msg = (
-            '`auc` cannot take `ties="expected"`, its mean over all orders has no closed form here:'
-            ' use "item", "optimistic" or "pessimistic"'
+            '`auc` does not support `ties="expected"`, because its average over tie orders has no'
+            ' closed form: use "item", "optimistic" or "pessimistic"'
         )
         raise ValueError(msg)
 
@@ -75,9 +78,9 @@ _SCORES = 'the scores: add `score="<column>"`'
 
 
 def over_pairs(
-    *, tally: Any = matches, view: Any = at_k, **facts: Any
+    *, tally: Tally = matches, view: Callable[..., pl.LazyFrame] = at_k, **facts: Any
 ) -> Callable[[Callable[..., pl.Expr]], RankingMetric]:
-    """Decorate a formula over the sums of a table of matches."""
+    """Make a metric of the decorated formula over the sums of a table of matches."""
     return define(tally, "quality", _ROLES, of=RankingMetric, view=view, **facts)
 
 
@@ -87,28 +90,28 @@ def ctr() -> pl.Expr:
 
     A pair of user and item that is both recommended (in the first `k`) and in `actual` is a match.
 
-    Formula: ``sum of the matches' values / number of matches``. The value is `relevance` as it is,
-    or `value`: with clicks of 0 and 1 this is the click-through rate by matching.
+    Formula: ``sum of the matches' values / number of matches``. The value is `value`, or
+    `relevance` without it. With clicks of 0 and 1 this is the click-through rate by matching.
 
     Range -inf to inf; no ideal; higher is better.
 
     Parameters
     ----------
     k
-        Look at the first k recommendations of each list only; None is all of them.
+        Look at the first k recommendations of each list only; None means all of them.
     ties
-        Which of equal scores comes first: ``"item"`` (the lower id), ``"optimistic"``,
-        ``"pessimistic"`` (the relevant first, last), or ``"expected"``: every pair counts by the
-        chance that it is among the first k.
+        Which of equal scores comes first: ``"item"`` (the lower id), ``"optimistic"`` (the relevant
+        one) or ``"pessimistic"`` (the others). With ``"expected"`` every pair counts by the
+        probability that it is among the first k.
     repeats
-        A pair that is repeated counts ``"once"``; ``"drop"`` also frees its other places,
+        A pair that is repeated counts ``"once"``; ``"drop"`` also removes its other ranks,
         ``"error"`` refuses it.
 
     Notes
     -----
-    Only what was shown when the data was collected has an outcome, so this says how the old
-    recommender did where the new one agrees with it; `ctr_ips` and `ctr_dr` correct for that.
-    Jurity counts a repeated pair once per combination of its rows.
+    Only pairs that were shown when the data was collected have an outcome. The value therefore
+    describes the old recommender where the new one agrees with it; `ctr_ips` and `ctr_dr` correct
+    for that. Jurity counts a repeated pair once per combination of its rows.
 
     References
     ----------
@@ -131,9 +134,9 @@ def ctr() -> pl.Expr:
 def ctr_ips() -> pl.Expr:
     """Mean outcome over all recommendations, estimated by inverse propensity scores.
 
-    Formula: ``sum over the matches of value / propensity``, over the number of recommendations (in
-    the first `k`). A recommendation without a known outcome adds nothing. `propensity` is a column
-    of `actual`; unless given, every item of `actual` is as likely: one over their number.
+    Formula: ``sum over the matches of value / propensity``, divided by the number of
+    recommendations (in the first `k`). A recommendation without a known outcome adds nothing.
+    `propensity` is a column of `actual`; default: one over the number of items of `actual`.
 
     Range -inf to inf; no ideal; higher is better.
 
@@ -144,10 +147,10 @@ def ctr_ips() -> pl.Expr:
 
     Notes
     -----
-    Unbiased where the propensities are right and never 0, but of large variance: see
-    `ctr_effective_size`, and `ctr_snips` and `ctr_dr` for estimates of smaller variance. A
-    propensity of 0 makes it infinite, an unknown one adds nothing, as in Jurity. The default
-    propensity depends on the items of `actual`, so give `propensity` where tables are to be merged.
+    Unbiased if the propensities are right and never 0, but of large variance: see
+    `ctr_effective_size`, and `ctr_snips` and `ctr_dr` for estimates of smaller variance. As in
+    Jurity, a propensity of 0 makes it infinite and an unknown one adds nothing. The default
+    propensity depends on the items of `actual`: pass `propensity` if tables are to be merged.
 
     References
     ----------
@@ -179,8 +182,9 @@ def ctr_ips() -> pl.Expr:
 def ctr_snips() -> pl.Expr:
     """Mean outcome of the matches, weighted by one over their propensity.
 
-    Formula: ``sum of value / propensity``, over ``sum of 1 / propensity``, both over the matches
-    (self-normalised inverse propensity scores). It never leaves the range of the outcomes.
+    Formula: ``sum of value / propensity``, divided by ``sum of 1 / propensity``, both over the
+    matches (self-normalised inverse propensity scores). It is always within the range of the
+    outcomes.
 
     Range -inf to inf; no ideal; higher is better.
 
@@ -191,8 +195,8 @@ def ctr_snips() -> pl.Expr:
 
     Notes
     -----
-    With equal propensities, such as the default ones, it is `ctr`. A little biased, of far smaller
-    variance than `ctr_ips`.
+    With equal propensities, such as the default ones, it equals `ctr`. It has a small bias, and a
+    much smaller variance than `ctr_ips`.
 
     References
     ----------
@@ -214,11 +218,11 @@ def ctr_snips() -> pl.Expr:
 
 @over_pairs(better="higher", check=needs("known", _PREDICTIONS))
 def ctr_dr() -> pl.Expr:
-    """Mean outcome over all recommendations, predicted and corrected where it is known.
+    """Mean outcome over all recommendations, predicted, and corrected by the known outcomes.
 
     Formula: ``mean over the recommendations of predicted``, plus ``(value - predicted) /
-    propensity`` where the pair is a match (doubly robust). `predicted` is a column of the
-    recommendations, the score unless given; `propensity` as in `ctr_ips`.
+    propensity`` if the pair is a match (doubly robust). `predicted` is a column of the
+    recommendations, default the score; `propensity` as in `ctr_ips`.
 
     Range -inf to inf; no ideal; higher is better.
 
@@ -229,9 +233,8 @@ def ctr_dr() -> pl.Expr:
 
     Notes
     -----
-    Unbiased when either the predictions or the propensities are right. A correction that is
-    undefined (unknown propensity) counts as none, as in Jurity; a recommendation without a
-    prediction is left out.
+    Unbiased if either the predictions or the propensities are right. As in Jurity, an undefined
+    correction (unknown propensity) counts as 0. A recommendation without a prediction is left out.
 
     References
     ----------
@@ -252,11 +255,10 @@ def ctr_dr() -> pl.Expr:
 
 @over_pairs(bounds=(0.0, float("inf")), better="higher")
 def ctr_effective_size() -> pl.Expr:
-    """How many equally weighted matches the propensity scores are worth.
+    """Effective sample size: the number of equally weighted matches of the same precision.
 
     Formula: ``(sum of 1 / propensity)^2 / sum of 1 / propensity^2``, over the matches. It is their
-    number when all propensities are equal, and near 1 when a single pair decides the
-    estimate.
+    number if all propensities are equal, and close to 1 if a single pair determines the estimate.
 
     Range 0 to inf; no ideal; higher is better.
 
@@ -291,23 +293,23 @@ def ctr_effective_size() -> pl.Expr:
     better="higher",
 )
 def auc() -> pl.Expr:
-    """Chance that a clicked match has a higher score than one that was not clicked.
+    """Probability that a clicked match has a higher score than one that was not clicked.
 
     Formula: ``(pairs in which the click scores higher + half the tied pairs) / all pairs``, over
     all pairs of a click and a non-click among the matches of all users. The values must be 0
-    and 1; `score` is needed. Undefined without a click or without a non-click.
+    and 1, and `score` is needed. Undefined without a click or without a non-click.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     k, ties, repeats
-        As in `ctr`; ``ties="expected"`` is refused. They say which pairs are within the first k:
-        equal scores count a half in any case.
+        As in `ctr`; ``ties="expected"`` is refused. They decide which pairs are within the first k;
+        two pairs with equal scores count as a half in any case.
 
     Notes
     -----
-    As Jurity's, and unlike AUC per user, it also compares scores of different users. A match
+    As in Jurity, and unlike AUC per user, it also compares scores of different users. A match
     without a score is left out.
 
     References
@@ -331,37 +333,37 @@ def auc() -> pl.Expr:
 
 @over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES))
 def _rmse() -> pl.Expr:
-    """Root of the mean squared difference of score and value."""
+    """Root of the mean squared difference between score and value."""
     return quotient(_total("error2"), _total("scored")).sqrt()
 
 
 @over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES))
 def _mae() -> pl.Expr:
-    """Mean absolute difference of score and value."""
+    """Mean absolute difference between score and value."""
     return quotient(_total("error"), _total("scored"))
 
 
 @known_as(kind="opportunity", check=needs("scored", _SCORES))
 def rmse_ratio() -> RankingMetric:
-    """Compare user groups by the root mean squared error of the score.
+    """Ratio between user groups of the root mean squared error of the score.
 
     Formula: ``RMSE(group) / RMSE(ref)``, with ``RMSE = sqrt(mean of (score - value)^2)`` over all
-    matches of a group (not per user). With `ref`, of the group farthest from it by the logarithm;
-    without, the smallest over the largest.
+    matches of a group (not per user). With `ref`, for the group whose ratio has the largest
+    absolute logarithm; without it, the smallest over the largest.
 
     Range 0 to inf; ideal 1; nearer is better.
 
     Parameters
     ----------
     ref
-        The group that the others are set against, or `pf.OVERALL` or `pf.REST`.
+        The group to compare the others with, or `pf.OVERALL` or `pf.REST`.
     k, ties, repeats
         As in `ctr`.
 
     Notes
     -----
-    HolisticAI's recommender RMSE ratio is that of group a with b as `ref`. A value below 1 says
-    that the score is nearer to the truth for the group.
+    HolisticAI's recommender RMSE ratio is that of group a with b as `ref`. A value below 1 means
+    that the score is closer to the truth for the group.
 
     References
     ----------
@@ -385,25 +387,25 @@ def rmse_ratio() -> RankingMetric:
 
 @known_as(kind="opportunity", check=needs("scored", _SCORES))
 def mae_ratio() -> RankingMetric:
-    """Compare user groups by the mean absolute error of the score.
+    """Ratio between user groups of the mean absolute error of the score.
 
     Formula: ``MAE(group) / MAE(ref)``, with ``MAE = mean of |score - value|`` over all matches of a
-    group (not per user). With `ref`, of the group farthest from it by the logarithm; without, the
-    smallest over the largest.
+    group (not per user). With `ref`, for the group whose ratio has the largest absolute logarithm;
+    without it, the smallest over the largest.
 
     Range 0 to inf; ideal 1; nearer is better.
 
     Parameters
     ----------
     ref
-        The group that the others are set against, or `pf.OVERALL` or `pf.REST`.
+        The group to compare the others with, or `pf.OVERALL` or `pf.REST`.
     k, ties, repeats
         As in `ctr`.
 
     Notes
     -----
-    HolisticAI's recommender MAE ratio is that of group a with b as `ref`. A value below 1 says that
-    the score is nearer to the truth for the group.
+    HolisticAI's recommender MAE ratio is that of group a with b as `ref`. A value below 1 means
+    that the score is closer to the truth for the group.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How much of the catalogue is shown, how evenly, and how popular it is: read off the exposure."""
+"""How much of the catalogue is shown, how evenly, and how popular it is, from the exposure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import polars as pl
 from polarsfair._engine.compare import known_as
 from polarsfair._engine.metric import define
 from polarsfair._formula import quotient
+from polarsfair.ranking._depths import lines_at, with_k
 from polarsfair.ranking._shown.exposure import SUMS, exposure
-from polarsfair.ranking._shown.recs import lines_at, listed
 from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
@@ -29,41 +29,41 @@ __all__ = [
 
 _N, _USERS = pl.col("n"), pl.col("users")
 _SIZE = pl.coalesce(pl.col("catalogue").max(), pl.col("item").count())
-"""The number of items in the catalogue: told by `items`, or those that the table has."""
+"""The number of items in the catalogue: those of `items`, or those that the table has."""
 
 _POPULARITY = pl.coalesce(pl.col("popularity"), _N.cast(pl.Float64))
 
 
 def per_item(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View one line per item, over all groups, and one of the catalogue."""
-    lines = lines_at(table, keys, k, ("n", "users"))
-    return lines.group_by(*keys, *["k"] * listed(k), "item").agg(*SUMS.values())
+    lines = lines_at(table, k, ("n", "users"))
+    return lines.group_by(*with_k(keys, k), "item").agg(*SUMS.values())
 
 
 def of_catalogue(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
-    """Decorate a formula over the items of the catalogue."""
+    """Make a metric of the decorated formula over the items of the catalogue."""
     return define(exposure, "outcome", ("user", "item"), of=ShownMetric, view=per_item, **facts)
 
 
 @of_catalogue(ideal=1.0, bounds=(0.0, 1.0), better="higher")
 def coverage() -> pl.Expr:
-    """Share of the catalogue that is shown to somebody.
+    """Share of the catalogue that is shown to at least one user.
 
     Formula: ``items in the first k of any list / items of the catalogue``. The catalogue is the
-    items of `items`, else of the recommendations and of `actual` together.
+    items of `items`; without `items`, those of the recommendations and of `actual` together.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     k
-        Look at the first k recommendations of each list only; None is all of them. A k needs
-        `score` or `rank`; of equal scores the lower item comes first.
+        Look at the first k recommendations of each list only; None means all of them. A k needs
+        `score` or `rank`. Among equal scores the lower item comes first.
 
     Notes
     -----
     HolisticAI calls it aggregate diversity. Without `items` and `actual` every item of the
-    catalogue is shown, and it is 1 unless `k` cuts lists.
+    catalogue is shown, and the value is 1 unless `k` cuts lists.
 
     References
     ----------
@@ -84,7 +84,7 @@ def coverage() -> pl.Expr:
 
 @known_as()
 def aggregate_diversity() -> ShownMetric:
-    """Share of the catalogue that is shown to somebody, by the name that HolisticAI has for it.
+    """Share of the catalogue that is shown to at least one user, by its name in HolisticAI.
 
     Formula: ``items in the first k of any list / items of the catalogue``, which is `coverage`.
 
@@ -114,9 +114,9 @@ def aggregate_diversity() -> ShownMetric:
 
 @of_catalogue(ideal=0.0, bounds=(0.0, 1.0), better="lower")
 def gini() -> pl.Expr:
-    """Gini index of the items' exposure: 0 when all are shown alike, 1 when only one is.
+    """Gini index of the items' exposure: 0 if all are shown equally often, 1 if only one is.
 
-    Formula, with p the items' shares of all showings in ascending order and I items in the
+    Formula, with p the items' shares of all recommendations in ascending order and I items in the
     catalogue: ``sum over j = 1..I of (2 j - I - 1) p_j / (I - 1)``.
 
     Range 0 to 1; ideal 0; lower is better.
@@ -128,9 +128,9 @@ def gini() -> pl.Expr:
 
     Notes
     -----
-    HolisticAI's form, divided by I - 1 so that a single shown item gives 1; others divide by I.
-    Items of the catalogue that nobody is shown count with 0: give `items`. Undefined when nothing
-    is shown or the catalogue has one item.
+    As in HolisticAI, it is divided by I - 1, so that a single shown item has the value 1; others
+    divide by I. Items of the catalogue that no user is shown count as 0: pass `items` to include
+    them. Undefined if nothing is shown or the catalogue has one item.
 
     References
     ----------
@@ -146,19 +146,19 @@ def gini() -> pl.Expr:
     0.25
     """
     shown = _N.filter(_N > 0).cast(pl.Float64).sort()
-    # Items that are not shown come first and add nothing, so the last one's place is the size.
-    place = _SIZE - shown.count() + shown.cum_count()
-    sums = (shown * (2.0 * place - _SIZE - 1)).sum()
+    # Items that are not shown come first and add nothing, so the last item has the rank `_SIZE`.
+    rank = _SIZE - shown.count() + shown.cum_count()
+    sums = (shown * (2.0 * rank - _SIZE - 1)).sum()
     value = quotient(sums, _N.sum() * (_SIZE - 1).cast(pl.Float64))
     return pl.when(_SIZE > 1).then(value.clip(0.0, 1.0))
 
 
 @of_catalogue(bounds=(0.0, math.inf), better="higher")
 def exposure_entropy() -> pl.Expr:
-    """Entropy of the items' exposure, in nats: the higher, the more evenly items are shown.
+    """Entropy of the items' exposure, in nats: higher if items are shown more evenly.
 
-    Formula: ``- sum over items of p ln p``, with p the item's share of all showings in the first
-    `k`. At most the logarithm of the number of items.
+    Formula: ``- sum over items of p ln p``, with p the item's share of all recommendations in the
+    first `k`. It is at most the logarithm of the number of items.
 
     Range 0 to inf; no ideal; higher is better.
 
@@ -169,7 +169,7 @@ def exposure_entropy() -> pl.Expr:
 
     Notes
     -----
-    HolisticAI's form; divide by the logarithm of 2 for bits.
+    The same as HolisticAI's. Divide by the logarithm of 2 for bits.
 
     References
     ----------
@@ -192,9 +192,9 @@ def exposure_entropy() -> pl.Expr:
 def average_popularity() -> pl.Expr:
     """Mean popularity of the items that a user is shown, averaged over users.
 
-    Formula: ``mean over users of the mean over their items of the popularity``, of the first `k` of
-    every list and users who are shown something. Popularity is `popularity`, a column of `items`,
-    else how often the item is shown (in the first `k`, in the slice).
+    Formula: ``mean over users of the mean over their items of the popularity``, for the first `k`
+    of every list and users with recommendations. Popularity is `popularity`, a column of `items`.
+    Without it, popularity is how often the item is shown (in the first `k`, in the slice).
 
     Range 0 to inf; a description, no ideal.
 
@@ -205,7 +205,7 @@ def average_popularity() -> pl.Expr:
 
     Notes
     -----
-    HolisticAI's average recommendation popularity, where popularity is how often an item is shown.
+    HolisticAI's average recommendation popularity uses how often an item is shown as popularity.
 
     References
     ----------
@@ -228,7 +228,7 @@ def novelty() -> pl.Expr:
     """Mean self-information of the items that a user is shown, in bits, averaged over users.
 
     Formula: ``mean over users of the mean over their items of -log2(s)``, with s the item's share
-    of all popularity. An item that half of all showings are of has 1 bit, a rare one many.
+    of all popularity. An item with half of all recommendations has 1 bit, a rare one many.
 
     Range 0 to inf; no ideal; higher is better.
 
@@ -239,8 +239,8 @@ def novelty() -> pl.Expr:
 
     Notes
     -----
-    With `popularity`, a column of `items`, the share is of the catalogue's popularity; without, of
-    all showings in the first `k`. An item of no popularity that is shown all the same makes it
+    With `popularity`, a column of `items`, the share is of the catalogue's popularity; without it,
+    of all recommendations in the first `k`. If an item of popularity 0 is shown, the value is
     infinite.
 
     References
@@ -266,19 +266,19 @@ def novelty() -> pl.Expr:
 
 @of_catalogue(bounds=(0.0, 1.0), better="higher")
 def long_tail_share(*, head: float = 0.2) -> pl.Expr:
-    """Share of what is shown that lies outside the most popular items.
+    """Share of recommendations that are not among the most popular items.
 
-    Formula: ``showings of items outside the head / all showings``, in the first `k`; the head are
-    the most popular items of the catalogue. Popularity is `popularity`, a column of `items`, else
-    how often an item is shown.
+    Formula: ``recommendations of items outside the head / all recommendations``, in the first `k`.
+    The head is the most popular items of the catalogue. Popularity is `popularity`, a column of
+    `items`; without it, how often an item is shown.
 
     Range 0 to 1; no ideal; higher is better.
 
     Parameters
     ----------
     head
-        The part of the catalogue that is the head; a fraction of an item is a whole one. Of equally
-        popular items the lower one comes first.
+        The part of the catalogue that is the head, rounded up to whole items. Among equally popular
+        items the lower one comes first.
     k
         As in `coverage`.
 
@@ -296,10 +296,10 @@ def long_tail_share(*, head: float = 0.2) -> pl.Expr:
     0.5
     """
     if not 0 < head < 1:
-        msg = f"`head` is a part of the catalogue, between 0 and 1: got {head!r}"
+        msg = f"`head` is a share of the catalogue, between 0 and 1: got {head!r}"
         raise ValueError(msg)
     ranked = pl.struct(-_N, pl.col("item")).rank("ordinal").cast(pl.Int64)
-    place = pl.coalesce(pl.col("order"), ranked)
-    # Not quite the product, which may lie above a whole number by rounding alone.
+    rank = pl.coalesce(pl.col("order"), ranked)
+    # Rounding alone may lift the product above a whole number.
     last = (_SIZE * head - 1e-9).ceil()
-    return quotient(_N.filter(place > last).sum(), _N.sum())
+    return quotient(_N.filter(rank > last).sum(), _N.sum())

@@ -1,33 +1,30 @@
 """Diversity of lists: between the lists of users, and within a list.
 
 Both are means over pairs, and both follow from sums of unit vectors: the mean cosine over all pairs
-is (|sum of the unit vectors|^2 - their number) / (number of ordered pairs). No pair is ever looked
-at.
+is (|sum of the unit vectors|^2 - their number) / (number of ordered pairs). No pair is computed.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import schema_of
-from polarsfair._engine.legacy import stopping
+from polarsfair._engine.columns import is_number, schema_of
 from polarsfair._engine.metric import define
-from polarsfair._engine.slices import summed
+from polarsfair._engine.slices import aggregated, hidden, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
-from polarsfair.ranking._lists.masks import depths, one_of
+from polarsfair.ranking._depths import depths, lines_at, with_k
+from polarsfair.ranking._inputs import BAD_FEATURE, REPEATED_ITEM, fault_columns
+from polarsfair.ranking._lists.conventions import one_of
 from polarsfair.ranking._shown.recs import (
     Shown,
-    bad_items,
     inside,
     item_frame,
-    lines_at,
-    listed,
     per_k,
-    shown,
-    stops,
+    shown_recs,
     with_sizes,
 )
 from polarsfair.ranking._types import ShownMetric
@@ -35,12 +32,14 @@ from polarsfair.ranking._types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup
     from polarsfair.ranking._lists.ranks import Repeats
 
 __all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]
 
 Copies: TypeAlias = Literal["once", "drop", "error", "none"]
+
+_KNOWN, _LARGEST, _LENGTH = hidden("known"), hidden("largest"), hidden("length")
 
 
 def _lists(
@@ -50,17 +49,17 @@ def _lists(
     repeats: Copies,
     **roles: Any,
 ) -> Shown:
-    """Give every item of a list once, at its best place."""
+    """Return every item of a list once, at its best rank."""
     one_of("repeats", repeats, ("once", "drop", "error", "none"))
-    placed = any(k is not None for k in ks)
+    ranked = any(k is not None for k in ks)
     rule: Repeats = "once" if repeats == "none" else repeats
-    found = shown(rows, by, placed=placed, repeats=rule, **roles)
+    found = shown_recs(rows, by, ranked=ranked, repeats=rule, **roles)
     if repeats != "once":
         return found
-    best = [pl.col("place|").min()] if placed else []
+    best = [pl.col("rank").min()] if ranked else []
     sums = [pl.col(name).sum() for name in found.faults]
-    once = found.rows.group_by(*found.list_keys, "item").agg(*best, *sums)
-    return Shown(found.inputs, once)
+    once = found.rows.frame.group_by(*found.list_keys, "item").agg(*best, *sums)
+    return replace(found, rows=replace(found.rows, frame=once))
 
 
 def _count_overlaps(
@@ -80,7 +79,7 @@ def _count_overlaps(
 
     The table has the slices, ``group``, ``k`` (null: the whole list) and ``item``, and the sums
     ``unit`` (over the lists that hold the item, of one over the root of their length) and ``lists``
-    (their number, in a line without an item). Tables add up as long as no user's rows are split
+    (their number, in a row without an item). Tables can be merged if no user's rows are split
     between them.
 
     Parameters
@@ -90,11 +89,11 @@ def _count_overlaps(
     score, rank
         At most one of them, needed for a `k`.
     k
-        Cut-offs; None is the whole list.
+        Cut-offs; None means the whole list.
     repeats
-        An item that is listed twice counts ``"once"``, at its better place; ``"drop"`` removes
+        An item that is listed twice counts ``"once"``, at its better rank; ``"drop"`` removes
         repeats before lists are cut, ``"error"`` refuses them. ``"none"`` does not look for them,
-        which takes half the time: right where there are none.
+        which takes half the time: use it if there are no repeats.
 
     Examples
     --------
@@ -114,53 +113,51 @@ def _count_overlaps(
     """
     ks = depths(k)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    order = {"score": score, "rank": rank}
-    found = _lists(rows, by, ks, repeats, rec_roles=order, **roles)
+    found = _lists(rows, by, ks, repeats, score=score, rank=rank, **roles)
     return _overlaps(found, ks, once=repeats != "none")
 
 
 def _overlaps(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.LazyFrame:
-    numbered = list(enumerate(ks))
     columns: dict[str, pl.Expr] = {}
-    for i, k in numbered:
-        size = pl.col(f"size|{i}")
-        columns[f"unit|{i}"] = pl.when(inside(k)).then(1 / size.sqrt()).otherwise(0.0)
-        columns[f"lists|{i}"] = pl.when(inside(k)).then(1 / size).otherwise(0.0)
+    for i, k in enumerate(ks):
+        size = pl.col(hidden("size", i))
+        columns[hidden("unit", i)] = pl.when(inside(k)).then(1 / size.sqrt()).otherwise(0.0)
+        columns[hidden("lists", i)] = pl.when(inside(k)).then(1 / size).otherwise(0.0)
     rows = _with_sizes(found, ks, once=once).select(*found.keys, "item", *found.faults, **columns)
     wide = summed(rows, [*found.keys, "item"], [*columns, *found.faults]).cache()
     of_items = per_k(wide, [*found.keys, "item"], ("unit",), ks).filter(pl.col("unit") > 0)
-    # A list adds one over its length for every item: together one.
-    lists = [pl.col(f"lists|{i}").sum().round().cast(pl.Int64) for i, _ in numbered]
-    sums = [*lists, *(pl.col(name).sum() for name in found.faults)]
-    counted = wide.group_by(found.keys).agg(sums) if found.keys else wide.select(sums)
+    # A list adds one over its length for every item, in total 1.
+    lists = [hidden("lists", i) for i in range(len(ks))]
+    sums = {name: pl.col(name).sum().round().cast(pl.Int64) for name in lists}
+    sums |= {name: pl.col(name).sum() for name in found.faults}
+    counted = aggregated(wide, found.keys, sums)
     counts = per_k(counted, [*found.keys, *found.faults], ("lists",), ks)
     table = pl.concat([of_items, counts], how="diagonal")
-    return _finished(found, table, ("k", "item"), ("unit", "lists"))
+    return _filled_table(found, table, ("k", "item"), ("unit", "lists"))
 
 
 def _with_sizes(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.LazyFrame:
-    """Put the number of items within each k beside every row of a list.
+    """Add the number of items within each k to every row of a list.
 
-    Rows that were just gathered are at hand for a window; raw ones are joined with their counts, so
-    that memory follows the lists.
+    Rows that were just grouped are in memory, so a window is cheap. Raw rows are joined with their
+    counts, so that memory follows the lists.
     """
-    counts = {f"size|{i}": inside(k).cast(pl.Int64) for i, k in enumerate(ks)}
-    if once:
-        return found.rows.with_columns(**counts).with_columns(
-            pl.col(name).sum().over(found.list_keys) for name in counts
-        )
-    return with_sizes(found, found.rows, counts)
+    counts = {hidden("size", i): inside(k).cast(pl.Int64) for i, k in enumerate(ks)}
+    rows = found.rows.frame
+    if not once:
+        return with_sizes(found, rows, counts)
+    return rows.with_columns(**counts).with_columns(
+        pl.col(name).sum().over(found.list_keys) for name in counts
+    )
 
 
-def _finished(
-    found: Shown, table: pl.LazyFrame, cells: Sequence[str], sums: Sequence[str]
+def _filled_table(
+    found: Shown, lines: pl.LazyFrame, cells: Sequence[str], sums: Sequence[str]
 ) -> pl.LazyFrame:
-    """Stop where a fault was counted; give the columns in their order."""
-    names = table.collect_schema().names()
-    faults = [name for name in names if name.startswith("bad_")]
-    table = table.with_columns(pl.col(*sums, *faults).fill_null(0))
-    table = stopping(table, stops(faults), sums)
-    return found.inputs.finished(table, *cells, *sums)
+    """Return the table, with 0 for sums and faults that a line lacks."""
+    faults = fault_columns(lines.collect_schema().names())
+    lines = lines.with_columns(pl.col(*sums, *faults).fill_null(0))
+    return found.inputs.table(lines, cells, sums)
 
 
 def _count_spreads(
@@ -168,7 +165,7 @@ def _count_spreads(
     by: Sequence[pl.Expr],
     *,
     items: IntoFrame | None = None,
-    features: IntoColumn | Sequence[IntoColumn] | None = None,
+    features: IntoFeatures | None = None,
     user: IntoColumn | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
@@ -178,19 +175,19 @@ def _count_spreads(
     k: int | Sequence[int | None] | None = None,
     repeats: Copies = "once",
 ) -> pl.LazyFrame:
-    """Sum over lists how far apart their items are.
+    """Sum the mean distances between the items of a list, over lists.
 
     The table has the slices, ``group`` and ``k`` (null: the whole list), and the sums ``value``
     (over lists, of the mean cosine distance between two of their items) and ``users`` (lists with
-    two items at least). Tables add up as long as no user's rows are split between them.
+    at least two items). Tables can be merged if no user's rows are split between them.
 
     Parameters
     ----------
     rows, by, group, users, user, item, score, rank, k, repeats
         As in `ranking.overlaps`.
     items, features
-        A frame keyed by `item`, and its numeric columns to compare by. An item that it lacks, or of
-        which a feature is unknown, takes its place but is compared with nothing.
+        A frame with a row per `item`, and its numeric columns to compare by. An item that it lacks,
+        or whose features are not all known, keeps its rank but is not compared.
 
     Examples
     --------
@@ -209,12 +206,11 @@ def _count_spreads(
     └──────┴───────┴───────┘
     """
     if items is None or features is None:
-        msg = "what items are like is missing: add `items=<frame>, features=[...]`"
+        msg = "item features are missing: add `items=<frame>, features=[...]`"
         raise TypeError(msg)
     ks = depths(k)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    order = {"score": score, "rank": rank}
-    found = _lists(rows, by, ks, repeats, rec_roles=order, **roles)
+    found = _lists(rows, by, ks, repeats, score=score, rank=rank, **roles)
     several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
     catalogue = _unit_vectors(rows, items, item, several)
     return _spreads(found, catalogue, len(several), ks)
@@ -223,66 +219,63 @@ def _count_spreads(
 def _unit_vectors(
     rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
 ) -> pl.LazyFrame:
-    """Give the items' features at length 1 (``unit|0``, ...), and whether they have a length."""
+    """Return the items' features at length 1, and whether they have a length (``vectors``)."""
     if not features:
         msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
         raise ValueError(msg)
-    named = {f"unit|{i}": feature for i, feature in enumerate(features)}
+    named = {hidden("unit", j): feature for j, feature in enumerate(features)}
     frame = item_frame(rows, items, item, named, "features")
     for name, dtype in schema_of(frame, {n: pl.col(n) for n in named}).items():
-        if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-            msg = f"`features` holds {named[name]!s}, which is {dtype}: give numeric columns"
+        if not is_number(dtype):
+            msg = f"`features` holds {named[name]!s}, which is {dtype}: pass numeric columns"
             raise TypeError(msg)
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
     largest = pl.max_horizontal(pl.col(name).abs() for name in named)
     length = pl.sum_horizontal(pl.col(name) ** 2 for name in named).sqrt()
     frame = frame.with_columns(pl.col(*named).cast(pl.Float64).fill_nan(None))
-    # Scaled by the largest first, so that no square over- or underflows.
-    frame = frame.with_columns(known.alias("known|"), largest.alias("largest|"))
+    # Scaled by the largest first, so that no square overflows or underflows.
+    frame = frame.with_columns(known.alias(_KNOWN), largest.alias(_LARGEST))
     frame = frame.with_columns(
-        (pl.col(name) / pl.col("largest|")).fill_nan(0.0) for name in named
-    ).with_columns(length.alias("length|"))
+        (pl.col(name) / pl.col(_LARGEST)).fill_nan(0.0) for name in named
+    ).with_columns(length.alias(_LENGTH))
+    long = pl.col(_LENGTH) > 0
     return frame.with_columns(
-        pl.when(pl.col("length|") > 0).then(pl.col(name) / pl.col("length|")).otherwise(0.0)
-        for name in named
-    ).with_columns((pl.col("length|") > 0).cast(pl.Int64).alias("vectors|"))
+        pl.when(long).then(pl.col(name) / pl.col(_LENGTH)).otherwise(0.0) for name in named
+    ).with_columns(vectors=long.cast(pl.Int64))
 
 
 def _spreads(
     found: Shown, catalogue: pl.LazyFrame, width: int, ks: Sequence[int | None]
 ) -> pl.LazyFrame:
-    rows = found.rows.join(catalogue.drop("rows|", "length|", "largest|"), on="item", how="left")
-    names = [*(f"unit|{j}" for j in range(width)), "vectors|"]
+    names = [*(hidden("unit", j) for j in range(width)), "vectors"]
+    described = catalogue.select("item", _KNOWN, *names)
+    rows = found.rows.frame.join(described, on="item", how="left")
     sums: dict[str, pl.Expr] = {}
     for i, k in enumerate(ks):
-        counts = pl.col("known|").fill_null(value=False) & inside(k)
-        sums |= {f"{name}|{i}": pl.when(counts).then(name) for name in names}
-        sums[f"items|{i}"] = counts.cast(pl.Int64)
-    lists = summed(
-        rows.select(*found.list_keys, *found.faults, **sums),
-        found.list_keys,
-        [*sums, *found.faults],
-    )
+        counts = pl.col(_KNOWN).fill_null(value=False) & inside(k)
+        sums |= {hidden(name, i): pl.when(counts).then(name) for name in names}
+        sums[hidden("items", i)] = counts.cast(pl.Int64)
+    rows = rows.select(*found.list_keys, *found.faults, **sums)
+    lists = summed(rows, found.list_keys, [*sums, *found.faults])
     values: dict[str, pl.Expr] = {}
     for i in range(len(ks)):
         value = _mean_distance(i, width)
-        values |= {f"value|{i}": value, f"users|{i}": value.is_not_null().cast(pl.Int64)}
-    wide = summed(
-        lists.select(*found.keys, *found.faults, **values), found.keys, [*values, *found.faults]
-    )
+        values |= {hidden("value", i): value, hidden("users", i): value.is_not_null()}
+    lists = lists.select(*found.keys, *found.faults, **values)
+    wide = summed(lists, found.keys, [*values, *found.faults])
     table = per_k(wide, [*found.keys, *found.faults], ("value", "users"), ks)
-    infinite = pl.col("largest|").is_infinite().sum().cast(pl.Int64).alias("bad_feature|")
-    faults = pl.concat([bad_items(catalogue), catalogue.select(infinite)], how="horizontal")
-    table = table.join(faults, how="cross")
-    return _finished(found, table, ("k",), ("value", "users"))
+    infinite = pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)
+    table = table.join(catalogue.select(pl.col(REPEATED_ITEM).sum(), infinite), how="cross")
+    return _filled_table(found, table, ("k",), ("value", "users"))
 
 
 def _mean_distance(number: int, width: int) -> pl.Expr:
-    """Give the mean cosine distance of all pairs of one list, null where it has no pair."""
-    items = pl.col(f"items|{number}")
-    squares = pl.sum_horizontal(pl.col(f"unit|{j}|{number}") ** 2 for j in range(width))
-    alike = (squares - pl.col(f"vectors||{number}")) / (items * (items - 1))
-    return pl.when(items > 1).then((1 - alike).clip(0.0, 2.0))
+    """Return the mean cosine distance over all pairs of one list, null if it has no pair."""
+    items = pl.col(hidden("items", number))
+    units = (pl.col(hidden(hidden("unit", j), number)) for j in range(width))
+    squares = pl.sum_horizontal(unit**2 for unit in units)
+    cosine = (squares - pl.col(hidden("vectors", number))) / (items * (items - 1))
+    return pl.when(items > 1).then((1 - cosine).clip(0.0, 2.0))
 
 
 overlaps = Tally(
@@ -306,13 +299,14 @@ spreads = Tally(
 
 def per_item(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View one line per item, over all groups, and one with the number of lists."""
-    lines = lines_at(table, keys, k, ("unit", "lists"))
-    return lines.group_by(*keys, *["k"] * listed(k), "item").agg(pl.col("unit", "lists").sum())
+    lines = lines_at(table, k, ("unit", "lists"))
+    return summed(lines, [*with_k(keys, k), "item"], ["unit", "lists"])
 
 
 def per_list(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
-    """View the sums over lists at every k that is asked for."""
-    return lines_at(table, keys, k, ("value", "users"))
+    """View the sums over lists at every requested k."""
+    del keys
+    return lines_at(table, k, ("value", "users"))
 
 
 @define(
@@ -328,18 +322,18 @@ def per_list(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.L
 def inter_list_diversity() -> pl.Expr:
     """Mean cosine distance between the lists of two users.
 
-    Formula: ``mean over pairs of users of 1 - items in both lists / sqrt(length * other length)``,
-    a list being the 0/1 vector of the items in its first `k`. Exact, from one sum per item: 1 -
-    (sum over items of s^2 - U) / (U (U - 1)) with U users and s the sum, over the lists that hold
-    the item, of one over the root of their length.
+    Formula: ``mean over pairs of users of 1 - items in both lists / sqrt(length * other length)``.
+    A list is the 0/1 vector of the items in its first `k`. The value is exact, from one sum per
+    item: 1 - (sum over items of s^2 - U) / (U (U - 1)) with U users and s the sum, over the lists
+    that hold the item, of one over the root of their length.
 
     Range 0 to 1; ideal 1; higher is better.
 
     Parameters
     ----------
     k
-        Look at the first k recommendations of each list only; None is all of them. A k needs
-        `score` or `rank`; of equal scores the lower item comes first.
+        Look at the first k recommendations of each list only; None means all of them. A k needs
+        `score` or `rank`. Among equal scores the lower item comes first.
     repeats
         An item that is listed twice counts ``"once"``; ``"drop"`` removes repeats before lists are
         cut, ``"error"`` refuses them, ``"none"`` does not look for them and is faster.
@@ -347,8 +341,9 @@ def inter_list_diversity() -> pl.Expr:
     Notes
     -----
     Undefined with fewer than two users. Jurity draws samples of users and takes the mean of their
-    pairwise distances (with ``user_sample_size=None`` this very number), counts a repeated item
-    as often as it is listed, and rounds what is below 1e-6 to 0. Known as personalisation too.
+    pairwise distances; with ``user_sample_size=None`` it returns the same value. Jurity counts a
+    repeated item as often as it is listed, and rounds values below 1e-6 to 0. Also known as
+    personalisation.
 
     References
     ----------
@@ -365,8 +360,8 @@ def inter_list_diversity() -> pl.Expr:
     0.5
     """
     lists = pl.col("lists").sum()
-    alike = ((pl.col("unit") ** 2).sum() - lists) / (lists * (lists - 1).cast(pl.Float64))
-    return pl.when(lists > 1).then((1 - alike).clip(0.0, 1.0))
+    cosine = ((pl.col("unit") ** 2).sum() - lists) / (lists * (lists - 1).cast(pl.Float64))
+    return pl.when(lists > 1).then((1 - cosine).clip(0.0, 1.0))
 
 
 @define(
@@ -383,9 +378,9 @@ def intra_list_diversity() -> pl.Expr:
     """Mean cosine distance between two items of a list, averaged over users.
 
     Formula: ``mean over users of the mean over pairs of items of 1 - cosine``, of the `features`
-    (columns of `items`, a frame keyed by `item`) of different items in the first `k` of the list,
-    over users with a pair. Exact, without looking at pairs: 1 - (|sum of the unit vectors|^2 -
-    number of vectors) / (n (n - 1)).
+    (columns of `items`, a frame with a row per `item`) of different items in the first `k` of the
+    list, over users with a pair. The value is exact, without computing pairs: 1 - (|sum of the unit
+    vectors|^2 - number of vectors) / (n (n - 1)).
 
     Range 0 to 2; ideal 2; higher is better.
 
@@ -396,9 +391,9 @@ def intra_list_diversity() -> pl.Expr:
 
     Notes
     -----
-    An item whose features are all 0 is at distance 1 from any other, and features below 0 let
-    distances reach 2, as in Jurity; without them, 1 is the most. An item that `items` lacks is left
-    out, where Jurity raises.
+    As in Jurity, an item whose features are all 0 has distance 1 to any other item. Distances reach
+    2 only with negative features, otherwise 1. An item that `items` lacks is left out; Jurity
+    raises an error.
 
     References
     ----------

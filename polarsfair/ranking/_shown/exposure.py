@@ -1,4 +1,4 @@
-"""The table of exposure: how often each item of the catalogue is shown, and in how long lists."""
+"""The table of exposure: how often each item of the catalogue is shown, and in which lists."""
 
 from __future__ import annotations
 
@@ -6,21 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import schema_of
-from polarsfair._engine.legacy import stopping
-from polarsfair._engine.slices import summed
+from polarsfair._engine.columns import is_number, schema_of
+from polarsfair._engine.slices import aggregated, hidden, joined, summed
 from polarsfair._engine.tally import Tally
-from polarsfair.ranking._lists.masks import depths
-from polarsfair.ranking._shown.recs import (
-    Shown,
-    at_every_k,
-    inside,
-    item_frame,
-    per_k,
-    shown,
-    stops,
-    with_sizes,
-)
+from polarsfair.ranking._depths import at_every_k, depths
+from polarsfair.ranking._inputs import BAD_POPULARITY, REPEATED_ITEM, fault_columns
+from polarsfair.ranking._shown.recs import Shown, inside, item_frame, per_k, shown_recs, with_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +31,7 @@ SUMS = {
 """Two counts, and facts of the item and of the catalogue, which are the same in every table."""
 
 _FACTS = {"popularity": pl.Float64, "order": pl.Int64, "catalogue": pl.Int64, "total": pl.Float64}
+_NONE = pl.lit(0, dtype=pl.Int64)
 
 
 def _count_exposure(
@@ -60,28 +52,27 @@ def _count_exposure(
     """Count how often each item of the catalogue is shown.
 
     The table has the slices, ``group`` (of users), ``k`` (null: the whole list) and ``item``, and
-    the sums ``n`` (times shown) and ``users`` (over those shown it, of one over the length of their
-    list: a user's list adds up to 1); beside them, where `items` is given, ``popularity`` and
-    ``order`` (the item's place by popularity), and in a line without an item ``catalogue`` and
-    ``total`` (number of items, sum of their popularity). Tables add up as long as no user's rows
-    are split between them.
+    the sums ``n`` (times shown) and ``users`` (over the lists that show it, of one over their
+    length: the items of a list sum to 1). If `items` is given, also ``popularity`` and ``order``
+    (the item's rank by popularity), and in a row without an item ``catalogue`` and ``total``
+    (number of items, sum of their popularity). Tables can be merged if no user's rows are split
+    between them.
 
     Parameters
     ----------
     rows, by, group, users, user, item
-        As in `ranking.lists`. Every row is a showing, also of an item that is listed twice.
+        As in `ranking.lists`. Every row counts, also of an item that is listed twice.
     score, rank
         At most one of them, needed for a `k`. Of equal scores the lower item comes first.
     items
-        The catalogue: a frame keyed by `item`. What it does not hold takes its place in the list,
-        but no part. Unless given, the catalogue is the items of the recommendations and of
-        `actual`.
+        The catalogue: a frame with a row per `item`. Other items keep their rank in a list, but do
+        not count. Default: the items of the recommendations and of `actual`.
     popularity
-        A column of `items`; unless given, an item is as popular as it is often shown.
+        A column of `items`; default: how often an item is shown.
     actual
-        Ground truth, whose items are part of the catalogue where `items` is not given.
+        Ground truth, whose items are part of the catalogue if `items` is not given.
     k
-        Cut-offs; None is the whole list.
+        Cut-offs; None means the whole list.
 
     Examples
     --------
@@ -105,16 +96,17 @@ def _count_exposure(
     if popularity is not None and items is None:
         msg = "`popularity` is a column of the catalogue: add `items=<frame>`"
         raise TypeError(msg)
-    found = shown(
+    found = shown_recs(
         rows,
         by,
         user=user,
         item=item,
+        score=score,
+        rank=rank,
         actual=actual,
         group=group,
         users=users,
-        placed=any(one is not None for one in ks),
-        rec_roles={"score": score, "rank": rank},
+        ranked=ks != [None],
     )
     catalogue = None if items is None else _catalogue(rows, items, item, popularity)
     return _table(found, catalogue, ks)
@@ -123,107 +115,101 @@ def _count_exposure(
 def _catalogue(
     rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
 ) -> pl.LazyFrame:
-    """Give the items in the order of their popularity."""
+    """Return the items in the order of their popularity."""
     given = {} if popularity is None else {"popularity": popularity}
     frame = item_frame(rows, items, item, given, "popularity")
-    null = pl.lit(None, dtype=pl.Float64)
     if popularity is None:
-        return frame.with_columns(null.alias("popularity"), null.cast(pl.Int64).alias("order"))
+        unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
+        return frame.with_columns(**unknown)
     dtype = schema_of(frame, {"popularity": pl.col("popularity")})["popularity"]
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        msg = f"`popularity` is {dtype}, not a number: give a numeric column of `items`"
+    if not is_number(dtype):
+        msg = f"`popularity` is {dtype}, not a number: pass a numeric column of `items`"
         raise TypeError(msg)
-    number = pl.col("popularity").cast(pl.Float64).fill_nan(None)
-    ordered = frame.with_columns(number).sort(
+    value = pl.col("popularity").cast(pl.Float64).fill_nan(None)
+    ordered = frame.with_columns(value).sort(
         "popularity", "item", descending=[True, False], nulls_last=True
     )
     return ordered.with_row_index("order", 1).with_columns(pl.col("order").cast(pl.Int64))
 
 
 def _table(found: Shown, catalogue: pl.LazyFrame | None, ks: Sequence[int | None]) -> pl.LazyFrame:
-    wide = _wide(found, catalogue, ks).cache()
+    wide = _count_items(found, catalogue, ks).cache()
     per_item = per_k(wide, [*found.keys, "item"], ["n", "users"], ks)
     slices = _slices(found, wide)
     parts = [per_item, at_every_k(slices, ks)]
     if catalogue is not None:
-        # The catalogue's size is told, so that only what is shown needs a line.
+        # The size of the catalogue is a column, so only items that are shown need a line.
         facts = catalogue.select("item", "popularity", "order")
         parts[0] = per_item.filter(pl.col("n") > 0).join(facts, on="item", how="left")
         parts[1] = parts[1].join(_facts(catalogue), how="cross")
     else:
-        parts.append(at_every_k(_unshown(found, slices), ks))
-    table = pl.concat(parts, how="diagonal")
-    return _finished(found, table)
+        parts.append(at_every_k(_items_not_shown(found, slices), ks))
+    return _merged(found, pl.concat(parts, how="diagonal"))
 
 
-def _wide(found: Shown, catalogue: pl.LazyFrame | None, ks: Sequence[int | None]) -> pl.LazyFrame:
+def _count_items(
+    found: Shown, catalogue: pl.LazyFrame | None, ks: Sequence[int | None]
+) -> pl.LazyFrame:
     """Count the rows of every item within every k, and sum one over the length of their lists."""
-    rows, known = found.rows, pl.lit(value=True)
+    rows, known = found.rows.frame, pl.lit(value=True)
     if catalogue is not None:
-        mark = pl.lit(value=True).alias("known|")
-        rows = rows.join(catalogue.select("item", mark), on="item", how="left")
-        known = pl.col("known|").fill_null(value=False)
-    counts = {f"size|{i}": known & inside(k) for i, k in enumerate(ks)}
+        mark = hidden("known")
+        in_catalogue = catalogue.select("item", pl.lit(value=True).alias(mark))
+        rows = rows.join(in_catalogue, on="item", how="left")
+        known = pl.col(mark).fill_null(value=False)
+    counts = {hidden("size", i): known & inside(k) for i, k in enumerate(ks)}
     rows = with_sizes(found, rows, counts)
     columns = {}
-    for i, counted in enumerate(counts.values()):
-        columns[f"n|{i}"] = counted.cast(pl.Int64)
-        columns[f"users|{i}"] = pl.when(counted).then(1 / pl.col(f"size|{i}")).otherwise(0.0)
+    for i, (size, counted) in enumerate(counts.items()):
+        columns[hidden("n", i)] = counted.cast(pl.Int64)
+        columns[hidden("users", i)] = pl.when(counted).then(1 / pl.col(size)).otherwise(0.0)
     keys = [*found.keys, "item"]
     named = rows.select(*keys, *found.faults, **columns)
     return summed(named, keys, [*columns, *found.faults])
 
 
 def _slices(found: Shown, wide: pl.LazyFrame) -> pl.LazyFrame:
-    """Give a line without an item for every slice and group; with none, one line."""
-    sums = [pl.col(name).sum() for name in found.faults]
-    if not found.keys:
-        return wide.select(*sums, pl.lit(0, dtype=pl.Int64).alias("n"))
-    slices = wide.group_by(found.keys).agg(*sums, n=pl.lit(0, dtype=pl.Int64).sum())
+    """Return a line without an item for every slice and group; without any, one line."""
+    sums = {name: pl.col(name).sum() for name in found.faults}
+    slices = aggregated(wide, found.keys, {**sums, "n": _NONE.sum()})
     inputs = found.inputs
-    if any(name not in inputs.both for name in inputs.slices):
+    if not found.keys or any(name not in inputs.both for name in inputs.slices.values()):
         return slices
-    # Slices of the ground truth in which nothing is shown; with none, the line of everyone.
-    none = pl.lit(0, dtype=pl.Int64).alias("n")
-    others = inputs.actual.select(*inputs.both, none).unique()
+    # Slices of the ground truth in which nothing is shown; without slices, one line.
+    others = inputs.actual.frame.select(*inputs.both, _NONE.alias("n")).unique()
     return pl.concat([slices, others], how="diagonal")
 
 
 def _facts(catalogue: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the size of the catalogue and what is wrong with it, in one line."""
+    """Return the size of the catalogue, its total popularity and its faults, in one line."""
     popularity = pl.col("popularity")
     ordered = pl.col("order").is_not_null()
     bad = ordered & ~(popularity >= 0).fill_null(value=False)
     return catalogue.select(
         pl.len().cast(pl.Int64).alias("catalogue"),
         pl.when(ordered.any()).then(popularity.sum()).alias("total"),
-        (pl.col("rows|") > 1).sum().cast(pl.Int64).alias("bad_item|"),
-        bad.sum().cast(pl.Int64).alias("bad_popularity|"),
+        pl.col(REPEATED_ITEM).sum(),
+        bad.sum().cast(pl.Int64).alias(BAD_POPULARITY),
     )
 
 
-def _unshown(found: Shown, slices: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the items of the ground truth, in every slice and group, as shown to nobody."""
+def _items_not_shown(found: Shown, slices: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the items of the ground truth, in every slice and group, as shown to no user."""
     inputs = found.inputs
-    items = inputs.actual.select(*inputs.both, "item").unique()
+    items = inputs.actual.frame.select(*inputs.both, "item").unique()
     if len(inputs.both) < len(found.keys):
         each = slices.select(found.keys).unique()
-        on = list(inputs.both)
-        joined = each.join(items, on=on, nulls_equal=True) if on else each.join(items, how="cross")
-        items = joined.select(*found.keys, "item")
-    return items.with_columns(pl.lit(0, dtype=pl.Int64).alias("n"))
+        items = joined(each, items, inputs.both).select(*found.keys, "item")
+    return items.with_columns(_NONE.alias("n"))
 
 
-def _finished(found: Shown, table: pl.LazyFrame) -> pl.LazyFrame:
-    """Bring the lines of an item together; stop where a fault was counted."""
+def _merged(found: Shown, table: pl.LazyFrame) -> pl.LazyFrame:
+    """Merge the lines of an item into the table."""
     names = table.collect_schema().names()
     null = {name: pl.lit(None, dtype=dtype) for name, dtype in _FACTS.items() if name not in names}
-    faults = [name for name in names if name.startswith("bad_")]
-    cells = [*found.keys, "k", "item"]
-    worst = [pl.col(name).max().fill_null(0) for name in faults]
-    merged = table.with_columns(**null).group_by(cells).agg(*SUMS.values(), *worst)
-    merged = stopping(merged, stops(faults), ["n", "users"])
-    return found.inputs.finished(merged, "k", "item", *SUMS)
+    worst = [pl.col(name).max().fill_null(0) for name in fault_columns(names)]
+    merged = table.with_columns(**null).group_by(*found.keys, "k", "item")
+    return found.inputs.table(merged.agg(*SUMS.values(), *worst), ["k", "item"], list(SUMS))
 
 
 exposure = Tally(

@@ -1,26 +1,28 @@
-"""Exposure of groups of items: counted by place, so that any discount can be asked for."""
+"""Exposure of groups of items: counted by rank, so that any discount can be applied."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import difference, known_as, ratio
+from polarsfair._engine.faults import Fault, checked
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.legacy import fault, gather_group, stopping
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.reference import comparable
-from polarsfair._engine.slices import summed
+from polarsfair._engine.rows import ONE
+from polarsfair._engine.slices import hidden, joined, over, running, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
-from polarsfair.ranking._inputs import ONE, group_columns
-from polarsfair.ranking._lists.conventions import CHOICES, discounting
-from polarsfair.ranking._lists.masks import depths, one_of
-from polarsfair.ranking._shown.recs import Shown, bad_items, item_frame, listed, shown, stops
+from polarsfair.ranking._depths import at_every_k, deepest, depths, several, with_k
+from polarsfair.ranking._inputs import REPEATED_ITEM, parts_of
+from polarsfair.ranking._lists.conventions import CHOICES, discounting, one_of
+from polarsfair.ranking._shown.recs import Shown, inside, item_frame, shown_recs
 from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ Discount: TypeAlias = str | Callable[[pl.Expr], pl.Expr]
 
 SUMS = {"n": pl.col("n").sum(), "items": pl.col("items").max(), "lists": pl.col("lists").sum()}
 _ROLES = ("items", "item_group", "user", "item")
+_K, _EXPOSURE, _WITHIN = hidden("k"), hidden("exposure"), hidden("within")
+_TARGET, _NATS, _DISCOUNT = hidden("target"), hidden("nats"), hidden("discount")
 
 
 def _count_group_exposure(
@@ -47,19 +51,20 @@ def _count_group_exposure(
     users: IntoFrame | None = None,
     k: int | Sequence[int | None] | None = None,
 ) -> pl.LazyFrame:
-    """Count how often items of each group are shown at each place.
+    """Count how often items of each group are shown at each rank.
 
     The table has the slices, ``group`` (of items), ``rank`` and ``depth`` (the last rank kept;
-    null: all of them), and the sum ``n`` (times shown); in a line without a rank ``items`` (of the
-    group, in the catalogue) and ``lists`` (of the slice). Tables of one catalogue add up as long as
+    null: all of them), and the sum ``n`` (times shown); in a row without a rank ``items`` (of the
+    group, in the catalogue) and ``lists`` (of the slice). Tables of one catalogue can be merged if
     no user's rows are split between them.
 
     Parameters
     ----------
     rows, by, users, user, item, score, rank
-        As in `ranking.lists`, without a ground truth. Of equal scores the lower item comes first.
+        As in `ranking.lists`, without a ground truth. Among equal scores the lower item comes
+        first.
     items, item_group
-        The catalogue, a frame keyed by `item`, and its column (or columns) that says the group.
+        The catalogue, a frame with a row per `item`, and its column (or columns) with the group.
     k
         The last rank to keep; None keeps all.
 
@@ -87,44 +92,37 @@ def _count_group_exposure(
         msg = 'the groups of items are missing: add `items=<frame>, item_group="<column>"`'
         raise TypeError(msg)
     order = {"score": score, "rank": rank}
-    found = shown(rows, by, user=user, item=item, users=users, placed=True, rec_roles=order)
+    found = shown_recs(rows, by, user=user, item=item, users=users, ranked=True, **order)
     frame = as_lazy(items)
     named_by = [item_group] if isinstance(item_group, (str, pl.Expr)) else item_group
     check_columns(frame, {"item_group": [as_column(one, "item_group") for one in named_by]})
-    columns = group_columns({"items": frame}, item_group)
-    parts = {f"|{name}": column for name, column in columns.items()}
+    parts = parts_of([frame], item_group)
     catalogue = item_frame(rows, items, item, parts, "item_group")
-    ks = depths(k)
-    depth = None if None in ks else max(one for one in ks if one is not None)
-    return _table(found, catalogue, list(parts), depth)
+    return _table(found, catalogue, list(parts), deepest(depths(k)))
 
 
 def _table(
     found: Shown, catalogue: pl.LazyFrame, parts: Sequence[str], depth: int | None
 ) -> pl.LazyFrame:
-    slices = list(found.inputs.slices)
-    kept = pl.lit(value=True) if depth is None else pl.col("place|") <= depth
-    near = found.rows.filter(kept).join(catalogue.select("item", *parts), on="item", how="left")
-    cells = [*slices, *parts, "rank"]
-    shown_at = near.select(*slices, *parts, rank=pl.col("place|"), n=ONE)
-    by_place = summed(shown_at, cells, ["n"])
-    each = catalogue.select(*parts, items=ONE).group_by(parts).agg(pl.col("items").sum())
-    groups = _lists(found).join(each, how="cross").join(bad_items(catalogue), how="cross")
-    table = pl.concat([by_place, groups], how="diagonal")
-    table = table.with_columns(pl.col("n", "lists").fill_null(0))
-    faults = [*found.faults, "bad_item|"]
-    table = table.with_columns(pl.col(faults).fill_null(0).sum())
-    table = stopping(table, stops(faults), list(SUMS))
+    slices = list(found.inputs.slices.values())
+    kept = found.rows.frame.filter(inside(depth)).select(*slices, "item", "rank", "n")
+    grouped = kept.join(catalogue.select("item", *parts), on="item", how="left")
+    by_rank = summed(grouped, [*slices, *parts, "rank"], ["n"])
+    each = summed(catalogue.with_columns(items=ONE), parts, ["items"])
+    repeated = catalogue.select(pl.col(REPEATED_ITEM).sum())
+    groups = _count_lists(found).join(each, how="cross").join(repeated, how="cross")
+    table = pl.concat([by_rank, groups], how="diagonal")
+    faults = [*found.faults, REPEATED_ITEM]
+    table = table.with_columns(pl.col("n", "lists").fill_null(0), pl.col(faults).fill_null(0).sum())
     last = pl.lit(depth, dtype=pl.Int64).alias("depth")
-    return found.inputs.finished(gather_group(table, parts), "group", "rank", last, *SUMS)
+    return replace(found.inputs, parts=tuple(parts)).table(table, ["rank", last], list(SUMS))
 
 
-def _lists(found: Shown) -> pl.LazyFrame:
+def _count_lists(found: Shown) -> pl.LazyFrame:
     """Count the lists of every slice."""
-    slices = list(found.inputs.slices)
-    rows = found.rows.select(*found.list_keys, *found.faults)
+    rows = found.rows.frame.select(*found.list_keys, *found.faults)
     each = summed(rows, found.list_keys, found.faults).with_columns(lists=ONE)
-    return summed(each, slices, ["lists", *found.faults])
+    return summed(each, found.keys, ["lists", *found.faults])
 
 
 group_exposure = Tally(
@@ -137,7 +135,7 @@ group_exposure = Tally(
 
 
 def discount_of(discount: Discount, p: float) -> pl.Expr:
-    """Give what a place is worth, by one of the named discounts or the caller's own."""
+    """Return the discount of a rank, by one of the names or by the caller's function."""
     rank = pl.col("rank").cast(pl.Float64)
     if callable(discount):
         return discount(rank)
@@ -152,20 +150,17 @@ def discounted(
     discount: Discount = "log",
     p: float = 0.8,
 ) -> pl.LazyFrame:
-    """View the lines at every k, with what their showings are worth in ``exposure|``."""
-    asked = pl.Series("k|", depths(k), dtype=pl.Int64)
-    if listed(k) and "k" in keys:
-        msg = 'a slice may not be called "k" where `k` is a list: rename it with `.alias("...")`'
-        raise ValueError(msg)
-    lines = table.join(pl.LazyFrame([asked]), how="cross")
-    last, rank, depth = pl.col("k|"), pl.col("rank"), pl.col("depth")
-    words = f"the table keeps fewer ranks of its lists than k={k} asks for: count it with that `k`"
+    """View the lines at every k, with their exposure: recommendations times discount."""
+    del keys
+    last, rank, depth = pl.col(_K), pl.col("rank"), pl.col("depth")
+    message = f"the table keeps fewer ranks of its lists than k={k}: count it with that `k`"
     short = depth.is_not_null() & (last > depth).fill_null(value=True)
     within = rank.is_not_null() & (rank <= last).fill_null(value=True)
-    worth = pl.when(within).then(pl.col("n") * discount_of(discount, p)).otherwise(0.0)
-    lines = lines.with_columns(pl.coalesce(fault(short, words), pl.col("n")).alias("n"))
-    lines = lines.with_columns(worth.alias("exposure|"), within.alias("within|"))
-    return lines.rename({"k|": "k"}) if listed(k) else lines.drop("k|")
+    value = pl.when(within).then(pl.col("n") * discount_of(discount, p)).otherwise(0.0)
+    lines = at_every_k(table, depths(k), _K)
+    lines = lines.with_columns(checked("n", Fault(short, message)).alias("n"))
+    lines = lines.with_columns(value.alias(_EXPOSURE), within.alias(_WITHIN))
+    return lines.rename({_K: "k"}) if several(k) else lines.drop(_K)
 
 
 def shares(
@@ -177,17 +172,17 @@ def shares(
     p: float = 0.8,
     target: Mapping[Any, float] | None = None,
 ) -> pl.LazyFrame:
-    """View one line per group of items: its share of the exposure and its target.
+    """View one line per group of items: its exposure and its target share.
 
-    A group without items in the slice has no line; an unknown one a line without shares.
+    A group without items in the slice has no line. The unknown group has a line without values.
     """
     lines = discounted(table, keys, k=k, discount=discount, p=p)
-    slices = [*keys, *["k"] * listed(k)]
+    slices = with_k(keys, k)
     known = pl.col("group").is_not_null()
     each = lines.group_by(*slices, "group").agg(
-        pl.col("exposure|").sum(), pl.col("items").max().fill_null(0)
+        pl.col(_EXPOSURE).sum(), pl.col("items").max().fill_null(0)
     )
-    each = each.with_columns(pl.when(known).then(pl.col("exposure|", "items")))
+    each = each.with_columns(pl.when(known).then(pl.col(_EXPOSURE, "items")))
     return _with_targets(each, slices, target)
 
 
@@ -200,56 +195,50 @@ def prefixes(
     p: float = 0.8,
     target: Mapping[Any, float] | None = None,
 ) -> pl.LazyFrame:
-    """View one line per place: how far what is shown down to it lies from the target, in nats."""
+    """View one line per rank: the divergence from the target of all items up to it, in nats."""
     lines = discounted(table, keys, k=k, discount=discount, p=p)
-    slices = [*keys, *["k"] * listed(k)]
+    slices = with_k(keys, k)
     known = pl.col("group").is_not_null()
     sizes = lines.group_by(*slices, "group").agg(pl.col("items").max().fill_null(0))
     sizes = _with_targets(sizes.filter(known), slices, target)
-    seen = pl.col("within|") & known
-    counts = lines.filter(seen).group_by(*slices, "group", "rank").agg(pl.col("n").sum())
-    places = counts.select(*slices, "rank").unique()
-    grid = _joined(places, sizes, slices)
-    grid = grid.join(counts, on=[*slices, "group", "rank"], how="left", nulls_equal=True)
-    running = pl.col("n").fill_null(0).cum_sum().over([*slices, "group"], order_by="rank")
-    grid = grid.with_columns(running.alias("n"))
+    counts = summed(lines.filter(pl.col(_WITHIN) & known), [*slices, "group", "rank"], ["n"])
+    every = joined(counts.select(*slices, "rank").unique(), sizes, slices)
+    every = joined(every, counts, [*slices, "group", "rank"], how="left")
+    so_far = running(pl.col("n").fill_null(0).cum_sum(), [*slices, "group"], "rank")
     share = pl.col("n") / pl.col("n").sum()
-    nats = pl.when(share > 0).then(share * (share / pl.col("target|")).log(math.e))
-    per_place = grid.group_by(*slices, "rank").agg(nats.sum().clip(0.0).alias("nats|"))
-    per_place = per_place.with_columns(discount_of(discount, p).alias("worth|"))
-    every = lines.select(*slices, pl.lit(None, dtype=pl.Int64).alias("rank")).unique()
-    return pl.concat([per_place, every], how="diagonal")
-
-
-def _joined(left: pl.LazyFrame, right: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
-    return left.join(right, on=list(on), nulls_equal=True) if on else left.join(right, how="cross")
+    nats = pl.when(share > 0).then(share * (share / pl.col(_TARGET)).log(math.e))
+    per_rank = every.with_columns(n=so_far).group_by(*slices, "rank")
+    divergence = per_rank.agg(nats.sum().clip(0.0).alias(_NATS))
+    divergence = divergence.with_columns(discount_of(discount, p).alias(_DISCOUNT))
+    # A line without a rank keeps each slice in the result.
+    empty = lines.select(*slices, pl.lit(None, dtype=pl.Int64).alias("rank")).unique()
+    return pl.concat([divergence, empty], how="diagonal")
 
 
 def _with_targets(
     lines: pl.LazyFrame, slices: Sequence[str], target: Mapping[Any, float] | None
 ) -> pl.LazyFrame:
-    """Give every group its target share: the caller's, or its share of the slice's catalogue."""
+    """Add the target share of every group: the caller's, or its share of the slice's catalogue."""
     if target is None:
         items = pl.col("items").cast(pl.Float64)
-        every = items.sum().over(slices) if slices else items.sum()
-        return lines.with_columns((items / every).alias("target|"))
+        return lines.with_columns((items / over(items.sum(), slices)).alias(_TARGET))
     check_target(target, lines.collect_schema()["group"])
     total = math.fsum(target.values())
     old, new = list(target), [float(share) / total for share in target.values()]
     share = pl.col("group").replace_strict(old, new, default=0.0, return_dtype=pl.Float64)
     known = pl.col("group").is_not_null()
-    return lines.with_columns(pl.when(known).then(share).alias("target|"))
+    return lines.with_columns(pl.when(known).then(share).alias(_TARGET))
 
 
 def check_target(target: Any, dtype: pl.DataType) -> None:
-    """Raise when `target` is not a share for every group."""
+    """Raise if `target` does not map groups to shares."""
     if not isinstance(target, Mapping) or not target:
         msg = (
             f'`target` is a mapping from group to share, `target={{"a": 0.5, ...}}`: got {target!r}'
         )
         raise TypeError(msg)
     if isinstance(dtype, pl.Struct):
-        msg = "`target` cannot name intersections of item groups: give `item_group` as one column"
+        msg = "`target` cannot name intersections of item groups: pass one column as `item_group`"
         raise TypeError(msg)
     for group in target:
         if not comparable(group, dtype):
@@ -267,44 +256,46 @@ def _check(metric: Metric, schema: pl.Schema) -> None:
     discount_of(metric.options.get("discount", "log"), metric.options.get("p", 0.8))
 
 
-def of_item_groups(view: Any, **facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
-    """Decorate a formula over groups of items."""
+def of_item_groups(
+    view: Callable[..., pl.LazyFrame], **facts: Any
+) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
+    """Make a metric of the decorated formula over groups of items."""
     return define(group_exposure, "outcome", _ROLES, of=ShownMetric, view=view, **facts)
 
 
 @of_item_groups(discounted, bounds=(0.0, math.inf))
 def _mean_exposure() -> pl.Expr:
-    """Mean exposure of a catalogue item of the group in a list."""
+    """Mean exposure in a list of an item of the group."""
     return quotient(
-        pl.col("exposure|").sum(), pl.col("items").sum() * pl.col("lists").max().cast(pl.Float64)
+        pl.col(_EXPOSURE).sum(), pl.col("items").sum() * pl.col("lists").max().cast(pl.Float64)
     )
 
 
 @known_as(roles=_ROLES)
 def exposure_parity() -> ShownMetric:
-    """Compare groups of items by the exposure of an item: difference.
+    """Difference between groups of items in the mean exposure of an item.
 
-    Formula: ``E(group) - E(ref)``, with ``E = sum of discount(rank) over the group's places in all
-    lists / (lists * items of the group in the catalogue)``: what an item of the group gets of a
-    list, on average; the discount is 1 / log2(1 + rank) unless given. With `ref`, group less
-    reference, of the group farthest from it, signed; without, the largest less the smallest.
+    Formula: ``E(group) - E(ref)``, with ``E = sum of discount(rank) over the group's ranks in all
+    lists / (lists * items of the group in the catalogue)``: the mean exposure of an item of the
+    group in a list. The default discount is 1 / log2(1 + rank). With `ref`, group minus reference,
+    signed, for the group with the largest difference; without it, the largest minus the smallest.
 
     Range -inf to inf; ideal 0; nearer is better.
 
     Parameters
     ----------
     ref
-        The group of items that the others are set against, or `pf.OVERALL` or `pf.REST`.
+        The group of items to compare the others with, or `pf.OVERALL` or `pf.REST`.
     k
-        Look at the first k recommendations of each list only; None is all of them.
+        Look at the first k recommendations of each list only; None means all of them.
     discount, p
-        What a place is worth: ``"log"``, ``"late_log"`` (1 / max(1, log2 rank)), ``"reciprocal"``,
-        ``"geometric"`` (`p` to the rank - 1), or a function of the rank,
+        How much a rank counts: ``"log"``, ``"late_log"`` (1 / max(1, log2 rank)),
+        ``"reciprocal"``, ``"geometric"`` (`p` to the rank - 1), or a function of the rank,
         ``lambda rank: 1 / rank.sqrt()``.
 
     Notes
     -----
-    Items without a group are compared with nothing. Compare shares with a target by `awrf`.
+    Items without a group are not compared. `awrf` compares shares with a target.
 
     References
     ----------
@@ -325,11 +316,11 @@ def exposure_parity() -> ShownMetric:
 
 @known_as(roles=_ROLES)
 def exposure_ratio() -> ShownMetric:
-    """Compare groups of items by the exposure of an item: ratio.
+    """Ratio between groups of items of the mean exposure of an item.
 
     Formula: ``E(group) / E(ref)``, with E as in `exposure_parity`. With `ref`, group over
-    reference, of the group farthest from it by the logarithm; without, the smallest over the
-    largest.
+    reference, for the group whose ratio has the largest absolute logarithm; without it, the
+    smallest over the largest.
 
     Range 0 to inf; ideal 1; nearer is better.
 
@@ -357,11 +348,11 @@ def exposure_ratio() -> ShownMetric:
 
 @of_item_groups(shares, ideal=1.0, bounds=(0.0, 1.0), better="higher", check=_check)
 def awrf() -> pl.Expr:
-    """How near the item groups' shares of the exposure are to a target, weighted by attention.
+    """Attention-weighted rank fairness: closeness of the item groups' exposure to a target.
 
     Formula: ``1 - Jensen-Shannon divergence``, in bits, between the groups' shares of the exposure
-    (what their places are worth by `discount`, all lists together) and the target shares. 1 when
-    they are the same, 0 when only groups are shown that the target gives nothing to.
+    (the sum of `discount` over their ranks in all lists) and the target shares. It is 1 if the
+    shares are the same, and 0 if all groups that are shown have a target of 0.
 
     Range 0 to 1; ideal 1; higher is better.
 
@@ -369,14 +360,14 @@ def awrf() -> pl.Expr:
     ----------
     target
         The share that every group should have, ``{"men": 0.5, "women": 0.5}`` (numbers of any sum);
-        unless given, the groups' shares of the catalogue.
+        default: the groups' shares of the catalogue.
     k, discount, p
         As in `exposure_parity`.
 
     Notes
     -----
-    Of all lists together: an average of lists that each show one group can be fair. Take
-    ``by="user"`` (under another name) for each by itself.
+    All lists are taken together: if each list shows one group, the lists together can still be
+    fair. Slice by the user (under another name) for a value per list.
 
     References
     ----------
@@ -393,34 +384,33 @@ def awrf() -> pl.Expr:
     >>> round(recs.pipe(ranking.awrf, items=items, **roles), 6)
     0.86283
     """
-    shown_share = pl.col("exposure|") / pl.col("exposure|").sum()
-    wanted = pl.col("target|")
-    middle = (shown_share + wanted) / 2
+    shown, target = pl.col(_EXPOSURE) / pl.col(_EXPOSURE).sum(), pl.col(_TARGET)
+    middle = (shown + target) / 2
     bits = [
         pl.when(share > 0).then(share * (share / middle).log(2.0)).sum() / 2
-        for share in (shown_share, wanted)
+        for share in (shown, target)
     ]
     # A group that the target names and the catalogue lacks is never shown.
-    lacking = (1 - wanted.sum()) / 2
+    lacking = (1 - target.sum()) / 2
     value = (1 - bits[0] - bits[1] - lacking).clip(0.0, 1.0)
-    return pl.when(pl.col("exposure|").sum() > 0).then(value)
+    return pl.when(pl.col(_EXPOSURE).sum() > 0).then(value)
 
 
 @of_item_groups(prefixes, ideal=0.0, bounds=(0.0, math.inf), better="lower", check=_check)
 def ndkl() -> pl.Expr:
-    """How far the groups of items down to each place lie from a target: normalised, discounted.
+    """Normalised discounted Kullback-Leibler divergence of the item groups' shares from a target.
 
-    Formula: ``sum over ranks r of discount(r) KL(r) / sum over ranks r of discount(r)``, with KL(r)
-    the Kullback-Leibler divergence, in nats, of the groups' shares among all that is shown down to
-    rank r (in all lists together) from the target shares, over the ranks that hold something. The
-    discount is 1 / log2(1 + rank) unless given.
+    Formula: ``sum over ranks r of discount(r) KL(r) / sum over ranks r of discount(r)``, over the
+    ranks with recommendations. KL(r) is the Kullback-Leibler divergence, in nats, of the groups'
+    shares of all recommendations up to rank r (in all lists together) from the target shares. The
+    default discount is 1 / log2(1 + rank).
 
     Range 0 to inf; ideal 0; lower is better.
 
     Parameters
     ----------
     target
-        As in `awrf`. Infinite when a group is shown whose target is 0.
+        As in `awrf`. The value is infinite if a group is shown whose target is 0.
     k, discount, p
         As in `exposure_parity`.
 
@@ -439,5 +429,5 @@ def ndkl() -> pl.Expr:
     >>> round(recs.pipe(ranking.ndkl, items=items, **roles), 6)
     0.425001
     """
-    worth = pl.col("worth|")
-    return quotient((pl.col("nats|") * worth).sum(), worth.sum())
+    discount = pl.col(_DISCOUNT)
+    return quotient((pl.col(_NATS) * discount).sum(), discount.sum())

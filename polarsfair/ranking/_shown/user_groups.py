@@ -1,4 +1,4 @@
-"""What groups of users are shown, and how high it is scored: one group against another."""
+"""What groups of users are shown, and how high it is scored: one group compared with another."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import difference, known_as
-from polarsfair._engine.legacy import stopping
+from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
 from polarsfair._engine.metric import define
-from polarsfair._engine.reference import OVERALL, REST, mark_reference
-from polarsfair._engine.slices import summed
+from polarsfair._engine.rows import number
+from polarsfair._engine.slices import every_slice, hidden, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
-from polarsfair.ranking._inputs import ONE
+from polarsfair.ranking._depths import lines_at, with_k
 from polarsfair.ranking._shown.exposure import exposure
-from polarsfair.ranking._shown.recs import lines_at, listed, shown, stops
+from polarsfair.ranking._shown.recs import shown_recs
 from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["exposure_kl", "exposure_total_variation", "mad", "shown_scores"]
 
-_OWN, _OTHER = pl.col("n"), pl.col("n|other")
-_P, _Q = _OWN / pl.col("all|"), _OTHER / pl.col("all||other")
+_OWN, _OTHER, _GIVEN = hidden("own n"), hidden("other n"), hidden("given score")
+_VARIATION, _DIVERGENCE = hidden("variation"), hidden("divergence")
 
 
 def between_groups(
@@ -37,66 +37,32 @@ def between_groups(
     k: Any = None,
     ref: Any = None,
 ) -> pl.LazyFrame:
-    """View one line per pair of groups, with how far apart the items are that they are shown.
-
-    Only items that both are shown need to be set side by side; the rest of a group's showings is
-    what is left of its total.
-    """
-    lines = lines_at(table, keys, k, ("n", "users")).with_columns(pl.lit(0).alias("one|"))
-    slices = [*keys, *["k"] * listed(k), "one|"]
-    known = pl.col("group").is_not_null() & pl.col("item").is_not_null() & (_OWN > 0)
-    counts = lines.filter(known).group_by(*slices, "group", "item").agg(_OWN.sum())
-    counts = counts.with_columns(_OWN.sum().over([*slices, "group"]).alias("all|"))
-    pairs = _pairs(counts, slices, ref)
-    sides = _sides(counts, slices, ref)
-    apart = sides.group_by(*slices, "group", "group|other").agg(
-        (_P - _Q).clip(0.0).sum().alias("more|"),
-        _OWN.sum().alias("shared|"),
-        (_P * (_P / _Q).log(math.e)).sum().alias("nats|"),
+    """View one line per pair of groups, with the distances between the items they are shown."""
+    lines, slices = lines_at(table, k, ("n", "users")), with_k(keys, k)
+    known = pl.col("group").is_not_null() & pl.col("item").is_not_null() & (pl.col("n") > 0)
+    counts = summed(lines.filter(known), [*slices, "group", "item"], ["n"])
+    sides = pair_sides(counts, slices, ref, ordered=True)
+    pair = [*slices, *PAIR]
+    items = sides.group_by(*pair, "item").agg(
+        pl.col("n").filter(pl.col(SIDE) == side).sum().alias(name)
+        for side, name in enumerate((_OWN, _OTHER))
     )
-    both = [*slices, "group", "group|other"]
-    found = pairs.join(apart, on=both, how="left", nulls_equal=True).with_columns(**_distances())
-    every = lines.select(slices).unique()
-    return every.join(found, on=slices, how="left", nulls_equal=True).drop("one|")
+    return every_slice(lines, items.group_by(pair).agg(**_distances()), slices)
 
 
 def _distances() -> dict[str, pl.Expr]:
-    shared = pl.col("shared|").fill_null(0)
-    alone = (pl.col("all|") - shared) / pl.col("all|")
-    nats = pl.when(shared < pl.col("all|")).then(math.inf).otherwise(pl.col("nats|").clip(0.0))
-    return {"variation|": pl.col("more|").fill_null(0.0) + alone, "divergence|": nats}
-
-
-def _pairs(counts: pl.LazyFrame, slices: Sequence[str], ref: Any) -> pl.LazyFrame:
-    """Give every pair of groups that is to be compared, in slices with two groups at least."""
-    groups = counts.select(*slices, "group", "all|").unique()
-    groups = groups.with_columns(pl.len().over(slices).alias("groups|"))
-    if ref in (OVERALL, REST):
-        paired = groups.with_columns(pl.col("group").alias("group|other"))
-        return paired.filter(pl.col("groups|") > 1)
-    every = pl.lit(value=True).alias("ref|")
-    groups = groups.with_columns(every) if ref is None else mark_reference(groups, ref, "ref|")
-    others = groups.filter("ref|").select(*slices, pl.col("group").alias("group|other"))
-    paired = groups.join(others, on=list(slices), nulls_equal=True)
-    return paired.filter(pl.col("group") != pl.col("group|other"))
-
-
-def _sides(counts: pl.LazyFrame, slices: Sequence[str], ref: Any) -> pl.LazyFrame:
-    """Put what the other side is shown of an item beside what a group is shown of it."""
-    if ref not in (OVERALL, REST):
-        names = {"group": "group|other", "n": "n|other", "all|": "all||other"}
-        return counts.join(counts.rename(names), on=[*slices, "item"], nulls_equal=True)
-    everyone = pl.col("n").sum().over([*slices, "item"]), pl.col("n").sum().over(slices)
-    own = (0, 0) if ref is OVERALL else (pl.col("n"), pl.col("all|"))
-    return counts.with_columns(
-        (everyone[0] - own[0]).alias("n|other"),
-        (everyone[1] - own[1]).alias("all||other"),
-        pl.col("group").alias("group|other"),
-    ).filter(_OTHER > 0)
+    """Return the distances between the items of two groups, from their counts per item."""
+    own, other = pl.col(_OWN), pl.col(_OTHER)
+    p, q = own / own.sum(), other / other.sum()
+    # The own share of items that the other group is not shown is exact as a quotient of counts.
+    alone = own.filter(other == 0).sum()
+    variation = (p - q).filter(other > 0).clip(0.0).sum() + alone / own.sum()
+    nats = (p * (p / q).log(math.e)).filter(own > 0).sum().clip(0.0)
+    return {_VARIATION: variation, _DIVERGENCE: pl.when(alone > 0).then(math.inf).otherwise(nats)}
 
 
 def of_groups(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
-    """Decorate a formula over pairs of groups."""
+    """Make a metric of the decorated formula over pairs of groups."""
     return define(
         exposure,
         "outcome",
@@ -111,21 +77,21 @@ def of_groups(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
 
 @of_groups(bounds=(0.0, 1.0))
 def exposure_total_variation() -> pl.Expr:
-    """How far the items lie apart that two groups of users are shown: total variation.
+    """Total variation distance between the items shown to two groups of users.
 
-    Formula: ``sum over items of |p - q| / 2``, with p and q the shares of an item among all that
-    either group is shown in the first `k`. 0 when the groups are shown the same mix, 1 when they
-    have no item in common. With `ref`, of the group farthest from it; without, the largest of all
-    pairs of groups.
+    Formula: ``sum over items of |p - q| / 2``, with p and q the shares of an item among all
+    recommendations to either group in the first `k`. It is 0 if the shares are the same, and 1 if
+    the groups have no item in common. With `ref`, for the group with the largest distance from it;
+    without it, the largest of all pairs of groups.
 
     Range 0 to 1; ideal 0; lower is better.
 
     Parameters
     ----------
     ref
-        The group that the others are set against, or `pf.OVERALL` or `pf.REST`.
+        The group to compare the others with, or `pf.OVERALL` or `pf.REST`.
     k
-        Look at the first k recommendations of each list only; None is all of them.
+        Look at the first k recommendations of each list only; None means all of them.
 
     Notes
     -----
@@ -146,30 +112,30 @@ def exposure_total_variation() -> pl.Expr:
     >>> recs.pipe(ranking.exposure_total_variation, user="user", item="item", group="sex")
     0.5
     """
-    return pl.col("variation|").max()
+    return pl.col(_VARIATION).max()
 
 
 @of_groups(bounds=(0.0, math.inf))
 def exposure_kl() -> pl.Expr:
-    """How far the items that a group of users is shown lie from another's: Kullback-Leibler.
+    """Kullback-Leibler divergence between the items shown to two groups of users.
 
     Formula: ``sum over items of p ln(p / q)``, in nats, with p and q the shares of an item among
-    all that the group and the other are shown in the first `k`. Infinite when the group is shown an
-    item that the other is not. With `ref`, of the group farthest from it; without, the largest of
-    all ordered pairs.
+    all recommendations to the group and to the other in the first `k`. Infinite if the group is
+    shown an item that the other is not. With `ref`, for the group with the largest divergence from
+    it; without it, the largest of all ordered pairs.
 
     Range 0 to inf; ideal 0; lower is better.
 
     Parameters
     ----------
     ref
-        The group that the others are set against, or `pf.OVERALL` or `pf.REST`.
+        The group to compare the others with, or `pf.OVERALL` or `pf.REST`.
     k
-        Look at the first k recommendations of each list only; None is all of them.
+        Look at the first k recommendations of each list only; None means all of them.
 
     Notes
     -----
-    HolisticAI's exposure divergence of group a from b is that of a with `ref` b.
+    HolisticAI's exposure divergence of group a from b is the value of a with b as `ref`.
 
     References
     ----------
@@ -185,7 +151,7 @@ def exposure_kl() -> pl.Expr:
     >>> round(recs.pipe(ranking.exposure_kl, **roles, ref="M"), 6)
     0.693147
     """
-    return pl.col("divergence|").max()
+    return pl.col(_DIVERGENCE).max()
 
 
 def _count_scores(
@@ -226,23 +192,21 @@ def _count_scores(
     if score is None:
         msg = 'the scores are missing: add `score="<column>"`'
         raise TypeError(msg)
-    scores = {"score": score, "given|": score}
-    found = shown(
+    found = shown_recs(
         rows,
         by,
         user=user,
         item=item,
+        score=score,
         group=group,
         users=users,
-        placed=False,
-        rec_roles=scores,
+        ranked=False,
+        more={_GIVEN: number(score)},
     )
-    value = pl.col("given|").cast(pl.Float64).fill_nan(None)
-    known = value.is_not_null().cast(pl.Int64)
-    named_rows = found.rows.select(*found.keys, *found.faults, n=ONE * known, score=value)
-    table = summed(named_rows, found.keys, ["n", "score", *found.faults])
-    table = stopping(table, stops(found.faults), ["n", "score"])
-    return found.inputs.finished(table, "n", "score")
+    value = pl.col(_GIVEN)
+    lines = found.rows.frame.with_columns(n=value.is_not_null().cast(pl.Int64), score=value)
+    counted = summed(lines, found.keys, ["n", "score", *found.faults])
+    return found.inputs.table(counted, [], ["n", "score"])
 
 
 shown_scores = Tally(
@@ -262,23 +226,23 @@ def _mean_score() -> pl.Expr:
 
 @known_as()
 def mad() -> ShownMetric:
-    """Compare user groups by the mean score of what is recommended to them.
+    """Difference between user groups in the mean score of their recommendations.
 
     Formula: ``mean score(group) - mean score(ref)``, over all recommendations of a group whose
-    score is known (not per user). With `ref`, of the group farthest from it, signed; without, the
-    largest less the smallest.
+    score is known (not per user). With `ref`, signed, for the group with the largest difference;
+    without it, the largest minus the smallest.
 
     Range -inf to inf; ideal 0; nearer is better.
 
     Parameters
     ----------
     ref
-        The group that the others are set against, or `pf.OVERALL` or `pf.REST`.
+        The group to compare the others with, or `pf.OVERALL` or `pf.REST`.
 
     Notes
     -----
-    HolisticAI's mean absolute deviation of group a from b is that of a with `ref` b; it is signed,
-    in spite of its name.
+    HolisticAI's mean absolute deviation of group a from b is the value of a with b as `ref`. It is
+    signed, in spite of its name.
 
     References
     ----------
