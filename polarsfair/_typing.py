@@ -108,12 +108,9 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         reduce: Option
         unseen: Option
 
-    class _Ranking(TypedDict, total=False):
-        user: IntoColumn | None
-        item: IntoColumn | None
+    class _RankingOptions(TypedDict, total=False):
         score: IntoColumn | None
         rank: IntoColumn | None
-        relevance: IntoColumn | None
         value: IntoColumn | None
         propensity: IntoColumn | None
         predicted: IntoColumn | None
@@ -137,8 +134,15 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         repeats: Option
         target: Option
         ties: Option
-        users: Option
         items: Option
+
+    class _RankingItems(_RankingOptions, total=False):
+        item: IntoColumn | None
+        relevance: IntoColumn | None
+        users: Option
+
+    class _Ranking(_RankingItems, total=False):
+        user: IntoColumn | None
 
     class _Clustering(TypedDict, total=False):
         cluster: IntoColumn | None
@@ -159,6 +163,21 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
 
     class RankingRoles(_Ranking, _Groups, total=False):
         """Roles and options of ranking metrics, but for `actual` and `k`."""
+
+    class SupportKeywords(_RankingOptions, _Groups, total=False):
+        """Keywords of ranking metrics, for a call that has ids, `relevance` and `users` itself."""
+
+        k: IntoK
+
+    class UserKeywords(_RankingItems, _Groups, total=False):
+        """Keywords of ranking metrics, for a call that has `user` itself."""
+
+        k: IntoK
+
+    class ListKeywords(RankingRoles, total=False):
+        """Keywords of ranking metrics, but for `actual`."""
+
+        k: IntoK
 
     class ClusteringRoles(_Clustering, _Groups, total=False):
         """Roles and options of clustering measures."""
