@@ -86,6 +86,20 @@ def cases() -> None:
     assert_type(df.pipe(fairness.consistency, pred="p", features=["s"]), float)
     assert_type(df.pipe(fairness.consistency_estimate, pred="p", features=["s"]), pl.DataFrame)
 
+    # Reports on lists are lazy if one of their two frames is.
+    recs, actual = df.rename({"s": "score"}), df.select("d", "g")
+    assert_type(ranking.per_user(recs, actual, ranking.ndcg, user="d", item="g"), pl.DataFrame)
+    assert_type(ranking.per_user(recs, actual.lazy(), [ranking.ndcg], user="d"), pl.LazyFrame)
+    assert_type(lf.pipe(ranking.per_user, actual, ranking.ndcg, user="d", k=[1, 2]), pl.LazyFrame)
+    assert_type(ranking.support(recs, actual, user="d", item="g", by="p"), pl.DataFrame)
+    assert_type(ranking.support(recs.lazy(), actual, user="d", item="g"), pl.LazyFrame)
+    assert_type(recs.pipe(ranking.support, actual, user="d", item="g"), pl.DataFrame)
+    assert_type(ranking.compare_conventions(recs, actual, ranking.map, k=2, user="d"), pl.DataFrame)
+    assert_type(ranking.compare_conventions(recs, actual.lazy(), ranking.map), pl.LazyFrame)
+    assert_type(ranking.ndcg(recs, actual, user="d", item="g", score="score"), float)
+    assert_type(ranking.ndcg(recs, actual, user="d", item="g", k=[1, 5]), pl.DataFrame)
+    assert_type(ranking.ndcg(recs, actual.lazy(), user="d", item="g"), pl.LazyFrame)
+
 
 def mistakes() -> None:
     """Never called either: each line is an error, and a checker complains if it is not."""

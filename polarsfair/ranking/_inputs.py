@@ -213,9 +213,9 @@ def resolve(
     slices = hidden_slices(column.meta.output_name() for column in by)
     parts = parts_of(frames.values(), group)
     keys = _key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
-    roles = {RECS: rec_roles, ACTUAL: actual_roles or {}, USERS: {}}
+    roles: dict[str, Mapping[str, Role]] = {RECS: rec_roles, ACTUAL: actual_roles or {}}
     rows = {
-        name: _rows(frame, keys[name], slices, ids[name] | roles[name])
+        name: _rows(frame, keys[name], slices, {**ids[name], **roles.get(name, {})})
         for name, frame in frames.items()
     }
     first, *again = read_apart(rows[RECS].frame)

@@ -7,22 +7,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Unpack,
 
 from polarsfair._engine.frames import as_given, as_lazy
 from polarsfair._engine.metric import Metric
-from polarsfair._typing import RankingRoles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import polars as pl
 
-    from polarsfair._typing import EagerFrame, IntoFrame, IntoK, IntoSlices
+    from polarsfair._typing import EagerFrame, IntoFrame, IntoK, IntoSlices, RankingRoles
 
 P = ParamSpec("P")
-
-
-class ListKeywords(RankingRoles, total=False):
-    """Roles and options of ranking metrics, but for `actual`."""
-
-    k: IntoK
 
 
 class FrameOfLists(Protocol[P]):

@@ -33,7 +33,8 @@ _HIT_SCORE, _HIT_ITEM = hidden("hit score"), hidden("hit item")
 _BETTER = pl.col("score") < pl.col(_HIT_SCORE)
 _EQUAL = pl.col("score") == pl.col(_HIT_SCORE)
 _LOWER, _ITSELF = pl.col("item") < pl.col(_HIT_ITEM), pl.col("item") == pl.col(_HIT_ITEM)
-_TIES = ("above", "equal", "own")
+_TIES = {"above": _BETTER, "equal": _EQUAL, "own": _EQUAL & _ITSELF}
+"""The rows of a list that rank above a hit, that have its score, and that are the hit itself."""
 
 
 def without_repeats(inputs: Inputs, repeats: Repeats) -> Inputs:
@@ -85,8 +86,7 @@ def ranked_hits(
     if ties == "item":
         ranked = _by_item(inputs, pairs, plan=plan, graded=graded)
     else:
-        rows = dict(zip(_TIES, (_BETTER, _EQUAL, _EQUAL & _ITSELF), strict=True))
-        counted = _rows_per_hit(inputs, pairs, rows, graded=graded)
+        counted = _rows_per_hit(inputs, pairs, _TIES, graded=graded)
         ranked = _among_ties(counted, inputs, ties, graded=graded)
     return ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
@@ -20,12 +20,19 @@ from polarsfair.ranking._lists.conventions import CHOICES, CONVENTIONS
 from polarsfair.ranking._lists.gains import gains
 from polarsfair.ranking._lists.ranks import COPIES, hits_once, relevant_pairs
 from polarsfair.ranking._lists.users import REPEATED, lists_of_users
-from polarsfair.ranking._types import ListKeywords, lazy_if_any
+from polarsfair.ranking._types import lazy_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoSlices
+    from polarsfair._typing import (
+        IntoColumn,
+        IntoFrame,
+        IntoSlices,
+        ListKeywords,
+        SupportKeywords,
+        UserKeywords,
+    )
 
 __all__ = ["compare_conventions", "per_user", "support"]
 
@@ -41,7 +48,7 @@ def per_user(
     *,
     user: IntoColumn,
     by: IntoSlices | None = None,
-    **keywords: Any,
+    **keywords: Unpack[UserKeywords],
 ) -> pl.LazyFrame:
     """Return the values of every user, of which the metrics are means.
 
@@ -101,7 +108,7 @@ def support(
     relevance: IntoColumn | None = None,
     users: IntoFrame | None = None,
     by: IntoSlices | None = None,
-    **others: Any,
+    **others: Unpack[SupportKeywords],
 ) -> pl.LazyFrame:
     """Count the users on whom the metrics of ranked lists are based.
 
@@ -131,9 +138,10 @@ def support(
     """
     options = {*CHOICES, *gains.option_names, "ref"}
     check_keywords(others, options, gains.roles, "counts of users", ignored=ROLES)
-    if others.get("group") is not None:
+    group = others.get("group")
+    if group is not None:
         given = [frame for frame in (recs, actual, users) if frame is not None]
-        check_anywhere(given, {"group": others["group"]})
+        check_anywhere(given, {"group": group})
     inputs = resolve(
         recs,
         columns_of(by),

@@ -91,8 +91,9 @@ def _count_group_exposure(
     if items is None or item_group is None:
         msg = 'the groups of items are missing: add `items=<frame>, item_group="<column>"`'
         raise TypeError(msg)
-    order = {"score": score, "rank": rank}
-    found = shown_recs(rows, by, user=user, item=item, users=users, ranked=True, **order)
+    found = shown_recs(
+        rows, by, user=user, item=item, users=users, score=score, rank=rank, ranked=True
+    )
     frame = as_lazy(items)
     named_by = [item_group] if isinstance(item_group, (str, pl.Expr)) else item_group
     check_columns(frame, {"item_group": [as_column(one, "item_group") for one in named_by]})

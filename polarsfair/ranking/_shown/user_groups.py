@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import difference, known_as
-from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
+from polarsfair._engine.group_pairs import OTHER_GROUP, beside_group, enough, every_pair, other_of
 from polarsfair._engine.metric import define
+from polarsfair._engine.reference import GROUP, REST, Everyone
 from polarsfair._engine.rows import number
-from polarsfair._engine.slices import every_slice, hidden, summed
+from polarsfair._engine.slices import every_slice, hidden, joined, over, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._depths import lines_at, with_k
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["exposure_kl", "exposure_total_variation", "mad", "shown_scores"]
 
-_OWN, _OTHER, _GIVEN = hidden("own n"), hidden("other n"), hidden("given score")
+_TOTAL, _GIVEN = hidden("total"), hidden("given score")
 _VARIATION, _DIVERGENCE = hidden("variation"), hidden("divergence")
+_MORE, _SHARED, _NATS = hidden("more"), hidden("shared"), hidden("nats")
 
 
 def between_groups(
@@ -37,28 +39,48 @@ def between_groups(
     k: Any = None,
     ref: Any = None,
 ) -> pl.LazyFrame:
-    """View one line per pair of groups, with the distances between the items they are shown."""
+    """View one line per pair of groups, with the distances between the items they are shown.
+
+    Only items that both groups are shown are joined, so that memory follows the table. The share
+    of all other items is what remains of a group's total.
+    """
     lines, slices = lines_at(table, k, ("n", "users")), with_k(keys, k)
-    known = pl.col("group").is_not_null() & pl.col("item").is_not_null() & (pl.col("n") > 0)
-    counts = summed(lines.filter(known), [*slices, "group", "item"], ["n"])
-    sides = pair_sides(counts, slices, ref, ordered=True)
-    pair = [*slices, *PAIR]
-    items = sides.group_by(*pair, "item").agg(
-        pl.col("n").filter(pl.col(SIDE) == side).sum().alias(name)
-        for side, name in enumerate((_OWN, _OTHER))
-    )
-    return every_slice(lines, items.group_by(pair).agg(**_distances()), slices)
+    known = pl.col(GROUP).is_not_null() & pl.col("item").is_not_null() & (pl.col("n") > 0)
+    counts = summed(lines.filter(known), [*slices, GROUP, "item"], ["n"])
+    totals = summed(counts, [*slices, GROUP], ["n"]).rename({"n": _TOTAL})
+    several = totals.filter(enough(over(pl.len(), slices)))
+    pairs = _with_other(several, _TOTAL, slices, ref)
+    shared = _with_other(counts, "n", [*slices, "item"], ref).filter(pl.col(other_of("n")) > 0)
+    pair = [*slices, GROUP, *[OTHER_GROUP] * (ref is None)]
+    p, q = (pl.col(n) / pl.col(t) for n, t in (("n", _TOTAL), (other_of("n"), other_of(_TOTAL))))
+    sums = {
+        _MORE: (p - q).clip(0.0).sum(),
+        _SHARED: pl.col("n").sum(),
+        _NATS: (p * (p / q).log(math.e)).sum(),
+    }
+    found = joined(shared, pairs, pair).group_by(pair).agg(**sums)
+    found = joined(pairs, found, pair, how="left").with_columns(**_distances())
+    return every_slice(lines, found, slices)
+
+
+def _with_other(lines: pl.LazyFrame, sum_: str, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
+    """Add the other side's sum to the line of every group, per key; without another, no line."""
+    own, other = pl.col(sum_), other_of(sum_)
+    if ref is None:
+        paired = every_pair(lines, [sum_], keys)
+    elif isinstance(ref, Everyone):
+        everyone = over(own.sum(), keys)
+        paired = lines.with_columns((everyone - own if ref is REST else everyone).alias(other))
+    else:
+        paired = beside_group(lines, [sum_], keys, ref)
+    return paired.filter(pl.col(other).is_not_null())
 
 
 def _distances() -> dict[str, pl.Expr]:
-    """Return the distances between the items of two groups, from their counts per item."""
-    own, other = pl.col(_OWN), pl.col(_OTHER)
-    p, q = own / own.sum(), other / other.sum()
-    # The own share of items that the other group is not shown is exact as a quotient of counts.
-    alone = own.filter(other == 0).sum()
-    variation = (p - q).filter(other > 0).clip(0.0).sum() + alone / own.sum()
-    nats = (p * (p / q).log(math.e)).filter(own > 0).sum().clip(0.0)
-    return {_VARIATION: variation, _DIVERGENCE: pl.when(alone > 0).then(math.inf).otherwise(nats)}
+    total, shared = pl.col(_TOTAL), pl.col(_SHARED).fill_null(0)
+    variation = pl.col(_MORE).fill_null(0.0) + (total - shared) / total
+    nats = pl.when(shared < total).then(math.inf).otherwise(pl.col(_NATS).clip(0.0))
+    return {_VARIATION: variation, _DIVERGENCE: nats}
 
 
 def of_groups(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
