@@ -9,6 +9,8 @@ from polars.exceptions import ColumnNotFoundError, InvalidOperationError
 
 import polarsfair as pf
 from polarsfair import ranking
+from polarsfair._engine.catalog import family_members
+from tests.ranking._cases import is_graded
 
 ROLES = {"user": "user", "item": "item", "score": "score"}
 RANKED = {"user": "user", "item": "item", "rank": "rank"}
@@ -196,11 +198,15 @@ def test_options_take_what_they_list() -> None:
         ranking.ndcg(ranked, ACTUAL, ties="optimistic", **RANKED)
 
 
-@pytest.mark.parametrize("name", ["precision", "recall", "f1", "hit_rate", "map", "mrr", "rbp"])
-def test_gain_is_for_metrics_that_have_one(name: str) -> None:
+QUALITY = [m for m in family_members("ranking").values() if m.tally is ranking.lists]
+BINARY = [metric for metric in QUALITY if not is_graded(metric)]
+
+
+@pytest.mark.parametrize("metric", BINARY, ids=lambda metric: metric.name)
+def test_gain_is_for_metrics_that_have_one(metric: pf.Metric) -> None:
     for k in (3, None):
         with pytest.raises(TypeError, match="`gain` is not a role or an option of"):
-            getattr(ranking, name)(RECS, ACTUAL, gain="linear", relevance="stars", k=k, **ROLES)
+            metric(RECS, ACTUAL, gain="linear", relevance="stars", k=k, **ROLES)
 
 
 def test_ranks_start_at_1_and_differ() -> None:

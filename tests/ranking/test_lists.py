@@ -15,6 +15,7 @@ import polarsfair as pf
 from polarsfair import ranking
 from polarsfair._engine.catalog import family_members
 from polarsfair.ranking._lists.conventions import CONVENTIONS
+from tests.ranking._cases import is_linear
 from tests.ranking._cases import lists as sample
 
 ROLES = {"user": "user", "item": "item", "score": "score"}
@@ -24,7 +25,7 @@ QUALITY = [
     for metric in family_members("ranking").values()
     if metric.tally is ranking.lists and not metric.bases
 ]
-LINEAR = [m for m in QUALITY if m.name not in ("hit_rate", "map", "mrr", "err")]
+LINEAR = [metric for metric in QUALITY if is_linear(metric)]
 
 
 def one_list(hits: str, n_rel: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -154,11 +155,13 @@ def test_more_places_find_more(name: str) -> None:
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_values_lie_between_0_and_1(convention: str, seed: int) -> None:
+def test_values_lie_within_their_bounds(convention: str, seed: int) -> None:
     recs, actual = sample(seed, ties=True, repeats=True)
     for k in (1, 3, 20, None):
-        for value in everything(recs, actual, k=k, convention=convention).row(0):
-            assert 0 <= value <= 1
+        values = everything(recs, actual, k=k, convention=convention).row(0)
+        for metric, value in zip(QUALITY, values, strict=True):
+            low, high = metric.bounds
+            assert low <= value <= high
 
 
 def test_a_repeated_pair_never_counts_twice() -> None:
