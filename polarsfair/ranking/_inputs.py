@@ -24,7 +24,7 @@ from polarsfair._engine.columns import (
 from polarsfair._engine.faults import Fault, counted
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.groups import group_parts
-from polarsfair._engine.rows import Role, Rows, key
+from polarsfair._engine.rows import Role, Rows
 from polarsfair._engine.slices import hidden, hidden_slices, shown
 
 if TYPE_CHECKING:
@@ -209,13 +209,13 @@ def resolve(
         raise TypeError(msg)
     given = {ACTUAL: actual, USERS: users}
     frames = {RECS: recs} | {n: as_lazy(one) for n, one in given.items() if one is not None}
-    ids = id_columns(frames, {"user": as_column(user, "user"), "item": as_column(item, "item")})
+    ids = _id_columns(frames, {"user": as_column(user, "user"), "item": as_column(item, "item")})
     slices = hidden_slices(column.meta.output_name() for column in by)
     parts = parts_of(frames.values(), group)
     keys = _key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
     roles: dict[str, Mapping[str, Role]] = {RECS: rec_roles, ACTUAL: actual_roles or {}}
     rows = {
-        name: _rows(frame, keys[name], slices, {**ids[name], **roles.get(name, {})})
+        name: _rows(frame, ids[name], keys[name], slices, roles.get(name, {}))
         for name, frame in frames.items()
     }
     first, *again = read_apart(rows[RECS].frame)
@@ -231,12 +231,13 @@ def resolve(
 
 def _rows(
     frame: pl.LazyFrame,
+    ids: Mapping[str, pl.Expr],
     keys: Mapping[str, pl.Expr],
     slices: Mapping[str, str],
     roles: Mapping[str, Role],
 ) -> Rows:
     """Resolve the roles of one frame, with those slices and parts of the group that it has."""
-    rows = Rows.of(frame, (), group=None, weight=None, more=keys, **roles)
+    rows = Rows.of(frame, (), group=None, weight=None, more={**keys, **ids}, **roles)
     own = {caller: name for caller, name in slices.items() if name in keys}
     parts = tuple(name for name in keys if name not in own.values())
     return replace(rows, slices=own, parts=parts)
@@ -264,34 +265,32 @@ def one_per_id(frame: pl.LazyFrame, id_: str, values: Iterable[str], repeated: s
 # --- keys that frames have in common ------------------------------------------------------------
 
 
-def id_columns(
-    frames: Mapping[str, pl.LazyFrame], ids: Mapping[str, pl.Expr]
-) -> dict[str, dict[str, Role]]:
-    """Return the ids of every frame; raise if a frame lacks one, or has it in another dtype."""
-    found: dict[str, dict[str, Role]] = {name: {} for name in frames}
-    for role, column in ids.items():
-        owners = [name for name in frames if name != USERS or role == "user"]
-        for name in owners:
-            check_columns(frames[name], {role: [column]})
-        for name, aligned in _aligned(frames, owners, role, column).items():
-            found[name][role] = key(aligned.expression)
-    return found
-
-
 def _aligned(
     frames: Mapping[str, pl.LazyFrame], owners: Sequence[str], role: str, column: pl.Expr
-) -> dict[str, Column]:
-    """Return a column of several frames in one dtype.
+) -> dict[str, pl.Expr]:
+    """Return a column of several frames as keys of one dtype.
 
     A column that is null throughout takes the dtype that the other frames have.
     """
     dtypes = {owner: schema_of(frames[owner], {role: column})[role] for owner in owners}
     check_same_dtype(role, dtypes)
     dtype = next((one for one in dtypes.values() if one != pl.Null), pl.Null())
-    return {
-        owner: Column(role, column.cast(dtype) if one == pl.Null else column, dtype)
-        for owner, one in dtypes.items()
-    }
+    keys = {owner: key_of(Column(role, column, one)) for owner, one in dtypes.items()}
+    return {o: key.cast(dtype) if dtypes[o] == pl.Null else key for o, key in keys.items()}
+
+
+def _id_columns(
+    frames: Mapping[str, pl.LazyFrame], ids: Mapping[str, pl.Expr]
+) -> dict[str, dict[str, pl.Expr]]:
+    """Return the ids of every frame; raise if a frame lacks one, or has it in another dtype."""
+    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
+    for role, column in ids.items():
+        owners = [name for name in frames if name != USERS or role == "user"]
+        for name in owners:
+            check_columns(frames[name], {role: [column]})
+        for owner, key in _aligned(frames, owners, role, column).items():
+            found[owner][role] = key
+    return found
 
 
 def check_same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
@@ -317,8 +316,8 @@ def _key_columns(
     for keyword, wanted in (("by", slices), ("group", parts)):
         for name, column in wanted.items():
             owners = _owners_of(frames, column, keyword)
-            for owner, aligned in _aligned(frames, owners, shown(name), column).items():
-                found[owner][name] = key_of(aligned)
+            for owner, key in _aligned(frames, owners, shown(name), column).items():
+                found[owner][name] = key
     return found
 
 
@@ -350,7 +349,7 @@ def parts_of(frames: Iterable[pl.LazyFrame], group: IntoGroup | None) -> dict[st
 
 
 def order_roles(score: IntoColumn | None, rank: IntoColumn | None) -> dict[str, Role]:
-    """Return the roles that order a list, of which a caller gives at most one."""
+    """Return the roles that order a list; raise if both are given."""
     if score is not None and rank is not None:
         msg = "`score` and `rank` both set the order of a list: pass one of them"
         raise TypeError(msg)
@@ -407,10 +406,10 @@ def grade_of(column: Column) -> pl.Expr:
 def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
     """Leave out rows without a user or an item, by one filter in three spellings.
 
-    Polars recognises equal parts of a plan, and keeps their rows in memory to read them once.
-    Recommendations are many: reading them three times needs far less memory than keeping them.
-    A comparison of a column with itself is null for null, so these filters keep the same rows; but
-    they are not equal to Polars.
+    Polars finds equal parts of a plan, reads them once, and keeps their rows in memory. There are
+    many recommendations: reading them three times takes longer, but does not keep them. Polars does
+    not find that these filters are equal. They keep the same rows, because a comparison of null
+    with itself is null.
     """
     user, item = pl.col("user"), pl.col("item")
     return (

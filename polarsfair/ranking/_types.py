@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from polarsfair._typing import EagerFrame, IntoFrame, IntoK, IntoSlices, RankingRoles
+    from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices, ListKeywords, RankingRoles
 
 P = ParamSpec("P")
 
@@ -59,8 +59,7 @@ class RankingMetric(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        k: IntoK = ...,
-        **roles: Unpack[RankingRoles],
+        **roles: Unpack[ListKeywords],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -70,8 +69,7 @@ class RankingMetric(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        k: IntoK = ...,
-        **roles: Unpack[RankingRoles],
+        **roles: Unpack[ListKeywords],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -81,8 +79,7 @@ class RankingMetric(Metric):
         /,
         *,
         by: IntoSlices,
-        k: IntoK = ...,
-        **roles: Unpack[RankingRoles],
+        **roles: Unpack[ListKeywords],
     ) -> pl.DataFrame: ...
     @overload
     def __call__(
@@ -122,8 +119,7 @@ class ShownMetric(Metric):
         /,
         *,
         by: IntoSlices | None = ...,
-        k: IntoK = ...,
-        **roles: Unpack[RankingRoles],
+        **roles: Unpack[ListKeywords],
     ) -> pl.LazyFrame: ...
     @overload
     def __call__(
@@ -132,8 +128,7 @@ class ShownMetric(Metric):
         /,
         *,
         by: IntoSlices,
-        k: IntoK = ...,
-        **roles: Unpack[RankingRoles],
+        **roles: Unpack[ListKeywords],
     ) -> pl.DataFrame: ...
     @overload
     def __call__(

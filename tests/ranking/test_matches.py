@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError
+from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 from polarsfair import ranking
@@ -119,9 +120,7 @@ def test_all_from_one_table_and_from_tables_of_users() -> None:
         for users in ([1], [2, 4], [3])
     ]
     merged = pf.measure(parts, metrics, k=given["k"])
-    assert merged.equals(whole) or merged.to_dict(as_series=False) == pytest.approx(
-        whole.to_dict(as_series=False), nan_ok=True
-    )
+    assert_frame_equal(merged, whole)
 
 
 def test_repeated_pairs() -> None:

@@ -1,6 +1,6 @@
 """Where libraries differ, as options; a convention is a setting of these options.
 
-Every option can also be given by itself, and then wins over the convention.
+An option that a caller passes wins over the convention.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ CONVENTIONS: Mapping[str, Mapping[str, Any]] = {
         "discount": "late_log",
     },
 }
-"""Options by convention. A metric for which a convention differs says so at its decorator."""
+"""Options by convention. The decorator of a metric lists conventions that treat it differently."""
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:

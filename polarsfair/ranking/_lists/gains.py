@@ -166,19 +166,9 @@ def _count_gains(
     │ 2.0  ┆ 2.892789 ┆ 3.63093 ┆ 1     │
     └──────┴──────────┴─────────┴───────┘
     """
-    inputs = list_inputs(
-        rows,
-        by,
-        actual=actual,
-        users=users,
-        user=user,
-        item=item,
-        group=group,
-        score=score,
-        rank=rank,
-        relevance=relevance,
-        repeats=repeats,
-    )
+    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group}
+    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
     one_of("ties", ties, ("item", "optimistic", "pessimistic", "expected"))
     check_order(inputs, ties, plan)
     settings = settings_of(k, discount=discount, convention=convention, p=p, gain=gain)
@@ -354,8 +344,8 @@ def gains_view(*read: str) -> Callable[..., pl.LazyFrame]:
         (wanted,) = settings_of(None, discount=discount, convention=convention, p=p, gain=gain)
         named = zip(wanted.cells().items(), SETTING_OPTIONS, strict=True)
         cells = {cell: value for (cell, value), option in named if option in read}
-        alike = (pl.col(cell).eq_missing(pl.lit(value)) for cell, value in cells.items())
-        mine, lacking = lines_of(k, pl.all_horizontal(pl.lit(value=True), *alike))
+        same = (pl.col(cell).eq_missing(pl.lit(value)) for cell, value in cells.items())
+        mine, lacking = lines_of(k, pl.all_horizontal(pl.lit(value=True), *same))
         missing = Fault(lacking, _not_held(k, cells))
         lines = table.with_columns(users=checked(USERS, missing)).filter(mine)
         lines = _one_setting(lines, [name for name in wanted.cells() if name not in cells])

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -36,47 +36,6 @@ from polarsfair.ranking._types import RankingMetric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-
-class ListValues(Protocol):
-    """What formulas can read of a list that is cut at k."""
-
-    @property
-    def ideals(self) -> Ideals:
-        """The columns that the values need."""
-        ...
-
-    def hits(self) -> pl.Expr:
-        """Return the number of hits."""
-        ...
-
-    def top(self) -> pl.Expr:
-        """Return the number of hits among the first n_rel ranks."""
-        ...
-
-    def first(self) -> pl.Expr:
-        """Return the reciprocal of the first hit's rank, 0 without a hit."""
-        ...
-
-    def precisions(self) -> pl.Expr:
-        """Return the sum of the precisions at the ranks of hits."""
-        ...
-
-    def stops(self) -> pl.Expr:
-        """Return the expected reciprocal rank at which a user stops."""
-        ...
-
-    def discounted(self, discount: str, p: float) -> pl.Expr:
-        """Return the sum of the discounts of the hits."""
-        ...
-
-    def persistence(self, p: float) -> pl.Expr:
-        """Return the sum of the probabilities to reach each hit, if one goes on with `p`."""
-        ...
-
-    def ideal(self, ranks: pl.Expr, discount: str, p: float, *, cut: bool) -> pl.Expr:
-        """Return what `discounted` is at best, with hits at the first `ranks` ranks."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -154,7 +113,7 @@ class MaskValues:
         return self._over_hits(lambda rank, _: pl.lit(each[rank - 1]))
 
     def persistence(self, p: float) -> pl.Expr:
-        """Return the sum of the probabilities to reach each hit."""
+        """Return the sum of the probabilities to reach each hit, if one goes on with `p`."""
         return self.discounted("geometric", p)
 
     def ideal(self, ranks: pl.Expr, discount: str, p: float, *, cut: bool) -> pl.Expr:
@@ -205,6 +164,10 @@ class GainValues:
         if self.graded:
             return pl.col("ideal" if cut else "ideal_all")
         return self.ideals(ranks, discount, p)
+
+
+ListValues: TypeAlias = MaskValues | GainValues
+"""What formulas can read of a list that is cut at k; both have the same methods."""
 
 
 def values_of(lines: pl.LazyFrame, options: Mapping[str, Any]) -> ListValues:
@@ -333,23 +296,22 @@ def quality(
 
     def averaged(value: Callable[..., pl.Expr]) -> RankingMetric:
         mean = Mean(value, in_order, average_over or {})
-        facts: dict[str, Any] = {
-            "name": value.__name__,
-            "formula": mean,
-            "roles": ("actual", "user", "item"),
-            "ideal": ideal,
-            "bounds": bounds,
-            "better": "higher",
-            "check": mean.check,
-            "origin": home_of(value),
-        }
-        doc = _with_options(value.__doc__, list(mean.keywords))
-        read = [option for option in SETTING_OPTIONS if option in mean.keywords]
-        variant = documented(RankingMetric(tally=gains, view=gains_view(*read), **facts), doc)
-        variants = (Variant(mean.needs_gains, variant),)
-        return documented(
-            RankingMetric(tally=lists, view=cut_masks, variants=variants, **facts), doc
+        metric = RankingMetric(
+            name=value.__name__,
+            tally=lists,
+            view=cut_masks,
+            formula=mean,
+            roles=("actual", "user", "item"),
+            ideal=ideal,
+            bounds=bounds,
+            better="higher",
+            check=mean.check,
+            origin=home_of(value),
         )
+        metric = documented(metric, _with_options(value.__doc__, list(mean.keywords)))
+        read = [option for option in SETTING_OPTIONS if option in mean.keywords]
+        variant = replace(metric, tally=gains, view=gains_view(*read))
+        return replace(metric, variants=(Variant(mean.needs_gains, variant),))
 
     return averaged
 

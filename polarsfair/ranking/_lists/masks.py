@@ -10,7 +10,7 @@ from polarsfair._engine.faults import Fault, checked
 from polarsfair._engine.rows import Role
 from polarsfair._engine.slices import hidden
 from polarsfair._engine.tally import Tally
-from polarsfair.ranking._depths import at_every_k, depths, several
+from polarsfair.ranking._depths import at_every_k, deepest, depths, several
 from polarsfair.ranking._inputs import SAME_RANK, check_ordered, grade_of, order_roles, resolve
 from polarsfair.ranking._lists.conventions import one_of
 from polarsfair.ranking._lists.ranks import (
@@ -44,7 +44,7 @@ AT = 10
 MASKS = ("hits", *(f"hits_{first}" for first in range(WORD + 1, MOST, WORD)))
 
 K, N_REL, N_REC, USERS = (pl.col(c) for c in (hidden("k"), "n_rel", "n_rec", "users"))
-"""What a line of lists has in the views of both tables, beside its hits."""
+"""The columns that the views of both tables have, in addition to the hits."""
 
 
 def _count_lists(
@@ -119,19 +119,9 @@ def _count_lists(
     │ 1    ┆ 2     ┆ 1     ┆ 64    ┆ 1     ┆ 0       │
     └──────┴───────┴───────┴───────┴───────┴─────────┘
     """
-    inputs = list_inputs(
-        rows,
-        by,
-        actual=actual,
-        users=users,
-        user=user,
-        item=item,
-        group=group,
-        score=score,
-        rank=rank,
-        relevance=relevance,
-        repeats=repeats,
-    )
+    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group}
+    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
     depth = _depth(k)
     one_of("ties", ties, ("item", "optimistic", "pessimistic"))
     check_order(inputs, ties, plan)
@@ -229,21 +219,17 @@ lists = Tally(
 
 def masks_at(columns: Sequence[str], k: Any) -> tuple[list[str], int]:
     """Return the mask columns that hold the first k ranks, and the last of these ranks."""
-    asked = depths(k)
-    names = [name for name in MASKS if name in columns]
-    cuts = [one for one in asked if one is not None]
-    if len(cuts) < len(asked):
-        return names, len(names) * WORD
-    return names[: -(-max(cuts) // WORD)], max(cuts)
+    names, last = [name for name in MASKS if name in columns], deepest(depths(k))
+    return (names, len(names) * WORD) if last is None else (names[: -(-last // WORD)], last)
 
 
 def cut_masks(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = AT) -> pl.LazyFrame:
     """View the lists of the table, cut at k."""
     del keys
-    asked = [one for one in depths(k) if one is not None]
     names, _ = masks_at(table.collect_schema().names(), k)
-    short = pl.col("depth") < K if asked else pl.lit(value=False)
-    too_deep = Fault(short.fill_null(value=False), _too_deep(max(asked, default=0)))
+    known = [one for one in depths(k) if one is not None]
+    short = pl.col("depth") < K if known else pl.lit(value=False)
+    too_deep = Fault(short.fill_null(value=False), _too_deep(max(known, default=0)))
     too_long = Fault(K.is_null() & (pl.col("depth") < N_REC), _TOO_LONG)
     lines = at_every_k(table, depths(k), hidden("k"))
     lines = lines.with_columns(K.alias("k")) if several(k) else lines

@@ -68,8 +68,8 @@ def per_user(
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        A row per slice, user and k, sorted; lazy if one of the frames is. The value of a user whom
-        a mean leaves out is null.
+        A row per slice, user and k, sorted; lazy if one of the frames is. A user whom a mean leaves
+        out has null.
 
     Examples
     --------

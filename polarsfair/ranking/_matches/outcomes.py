@@ -110,7 +110,7 @@ def ctr() -> pl.Expr:
     Notes
     -----
     Only pairs that were shown when the data was collected have an outcome. The value therefore
-    describes the old recommender where the new one agrees with it; `ctr_ips` and `ctr_dr` correct
+    describes the old recommender on the pairs on which both agree; `ctr_ips` and `ctr_dr` correct
     for that. Jurity counts a repeated pair once per combination of its rows.
 
     References
