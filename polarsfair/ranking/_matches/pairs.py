@@ -145,11 +145,11 @@ def _checked_order(inputs: Inputs, k: Any, ties: Ties) -> list[int | None]:
 def _count_matches(rows: pl.LazyFrame, by: Sequence[pl.Expr], **roles: Any) -> pl.LazyFrame:
     """Sum over recommendations with a known outcome in the ground truth.
 
-    The table has the slices, ``group`` and ``k`` (null: the whole list), and the sums ``n``
+    The table has the slices, ``group`` and ``k`` (null: the whole list), and these sums: ``n``
     (recommendations), ``pairs`` (those with a known outcome), ``value`` (of their outcomes),
-    ``weight``, ``weight2`` and ``weighted`` (of 1 / propensity, its square, and outcome /
-    propensity); with a score or prediction also ``known`` and ``predicted`` (number and sum of
-    predictions) and ``corrected`` (of (outcome - prediction) / propensity), with a score
+    ``weight`` (of 1 / propensity), ``weight2`` (of its square) and ``weighted`` (of outcome /
+    propensity). With a score or prediction also ``known`` and ``predicted`` (number and sum of
+    predictions) and ``corrected`` (of (outcome - prediction) / propensity). With a score also
     ``scored``, ``error`` and ``error2`` (number, sum and sum of squares of the score's errors).
     Tables can be merged if no user's rows are split between them; without `propensity` each counts
     the items of its own ground truth.

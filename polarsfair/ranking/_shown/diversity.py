@@ -77,10 +77,10 @@ def _count_overlaps(
 ) -> pl.LazyFrame:
     """Sum the unit vectors of all lists, item by item.
 
-    The table has the slices, ``group``, ``k`` (null: the whole list) and ``item``, and the sums
-    ``unit`` (over the lists that hold the item, of one over the root of their length) and ``lists``
-    (their number, in a row without an item). Tables can be merged if no user's rows are split
-    between them.
+    The table has the slices, ``group``, ``k`` (null: the whole list) and ``item``, and two sums.
+    ``unit`` is the sum of one over the root of the length, over the lists that hold the item.
+    ``lists`` is the number of lists, in a row without an item. Tables can be merged if no user's
+    rows are split between them.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def _count_exposure(
     The table has the slices, ``group`` (of users), ``k`` (null: the whole list) and ``item``, and
     the sums ``n`` (times shown) and ``users`` (over the lists that show it, of one over their
     length: the items of a list sum to 1). If `items` is given, also ``popularity`` and ``order``
-    (the item's rank by popularity), and in a row without an item ``catalogue`` and ``total``
+    (the item's rank by popularity). A row without an item then has ``catalogue`` and ``total``
     (number of items, sum of their popularity). Tables can be merged if no user's rows are split
     between them.
 
