@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.metric import Metric, Variant, documented, home_of
+from polarsfair._engine.metric import Metric, Variant, home_of
 from polarsfair._engine.slices import hidden
 from polarsfair._engine.tally import keywords_of
 from polarsfair._formula import quotient
@@ -306,9 +306,9 @@ def quality(
             bounds=bounds,
             better="higher",
             check=mean.check,
+            doc=_with_options(value.__doc__, list(mean.keywords)),
             origin=home_of(value),
         )
-        metric = documented(metric, _with_options(value.__doc__, list(mean.keywords)))
         read = [option for option in SETTING_OPTIONS if option in mean.keywords]
         variant = replace(metric, tally=gains, view=gains_view(*read))
         return replace(metric, variants=(Variant(mean.needs_gains, variant),))
