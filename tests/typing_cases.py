@@ -115,5 +115,8 @@ def mistakes() -> None:
     clustering.silhouette(df, cluster="d", feature=["s"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     ranking.ndcg(df, df, usr="d", item="p", score="s")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     df.pipe(ranking.coverage, user="d", itm="p")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+    ranking.per_user(df, df, ranking.ndcg, user="d", itm="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    ranking.support(df, df, user="d", item="p", relevence="y")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    ranking.compare_conventions(df, df, ranking.ndcg, usr="d")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     fairness.stat_parity_by_class(lf, groop="g", pred="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     fairness.stat_parity(df, group="g", pred=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
