@@ -42,7 +42,7 @@ class FrameOf(Protocol[P]):
 
 FRAME_ROLES: Mapping[str, str] = {
     "actual": "The relevant items: a frame with a row per user and item.",
-    "users": "What is known of users, such as their group: a frame with a row per user.",
+    "users": "User attributes, such as a group: a frame with one row per user.",
     "items": "The catalogue: a frame with a row per item.",
     "reference": "A frame to compare with.",
     "centroids": "A frame with a row per centroid and the columns of `features`.",
@@ -65,7 +65,7 @@ ROLES: Mapping[str, str] = {
     "relevance": "Relevance of an item, in `actual`: 0 or null is not relevant.",
     "cluster": "Cluster of each row: a column or expression.",
     "features": "Features: a list of columns or expressions.",
-    "unit": "What is sampled as one, such as a household: a column or expression.",
+    "unit": "Sampling unit, such as a household: a column or expression.",
     "other": "Cluster of an edge's other end: a column or expression.",
     "value": "What is averaged over matches, in `actual`, in place of `relevance`.",
     "propensity": "Probability that a pair was shown when `actual` was collected.",
@@ -73,7 +73,7 @@ ROLES: Mapping[str, str] = {
     "item_group": "Group of an item, in `items`.",
     "popularity": "Popularity of an item, in `items`.",
     "strata": "Stratum of each row: groups are compared within strata.",
-    "surrogate": "Column that stands for an unknown group, such as a postcode.",
+    "surrogate": "Column that predicts an unknown group, such as a postcode.",
 }
 """Every role of every family, and what it is; one that a metric does not read changes nothing."""
 

@@ -1,7 +1,6 @@
 """The layers of the house, read off the source: who may import whom, and how names are hidden."""
 
 import ast
-import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -57,10 +56,8 @@ def imports_of(module: str) -> Iterator[str]:
 GRAPH = {module: sorted(set(imports_of(module))) for module in SOURCES}
 
 
-@pytest.mark.parametrize("module", GRAPH)
+@pytest.mark.parametrize("module", sorted(GRAPH.keys() - {"polarsfair.__init__"}))
 def test_no_module_imports_a_higher_layer(module: str) -> None:
-    if module == "polarsfair.__init__":
-        return
     assert [name for name in GRAPH[module] if layer_of(name) > layer_of(module)] == []
 
 
@@ -95,10 +92,11 @@ def test_families_know_only_what_is_lent(family: str) -> None:
                 assert (family, lent) in LENT, f"{module} imports {name}"
 
 
-@pytest.mark.parametrize("folder", [p for p in PACKAGE.rglob("*") if (p / "__init__.py").exists()])
+FOLDERS = [p for p in PACKAGE.rglob("*") if (p / "__init__.py").exists() and p.name != "_engine"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_folders_are_small(folder: Path) -> None:
-    if folder.name == "_engine":
-        return
     files = [file for file in folder.glob("*.py") if file.name != "__init__.py"]
     assert len(files) <= 10
 
@@ -115,13 +113,20 @@ def plain_strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-@pytest.mark.parametrize("module", [m for m in SOURCES if m != "polarsfair._engine.slices"])
+PATTERNS = {
+    "polarsfair._engine.slices": "the mark itself",
+    "polarsfair._engine.frames": "a regular expression",
+    "polarsfair._engine.catalog": "a regular expression",
+    "polarsfair._cli.parse": "regular expressions",
+    "polarsfair._cli.flags": "regular expressions",
+}
+"""Modules in which a bar in a string is not part of a name, and what it is."""
+
+
+@pytest.mark.parametrize("module", sorted(SOURCES.keys() - PATTERNS.keys()))
 def test_hidden_names_are_spelt_by_hidden(module: str) -> None:
-    """A bar in a string is a hidden name, unless it is a pattern or a sentence."""
     tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
-    # A name has the bar at one end, or between words; a bar alone joins a pattern.
-    name = re.compile(r"^\|[\w ]+$|^[\w ]+\|$|^\w+\|\w+$")
-    assert [found for found in plain_strings(tree) if name.search(found[1])] == []
+    assert [found for found in plain_strings(tree) if "|" in found[1]] == []
 
 
 def test_nothing_is_called_by_a_word_that_says_nothing() -> None:

@@ -21,6 +21,7 @@ from polarsfair._engine.reference import (
 )
 from polarsfair._engine.request import check_class
 from polarsfair._engine.slices import hidden, hidden_slices
+from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import clean, quotient
 
 if TYPE_CHECKING:
@@ -129,11 +130,9 @@ def by_group(
 
 
 def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
-    names = [GROUP, *(metric.name for metric in metrics)]
+    check_distinct([GROUP, *(metric.name for metric in metrics)])
+    check_distinct([GROUP, *slices, *metrics[0].result_keys])
     for metric in metrics:
-        if names.count(metric.name) > 1:
-            msg = f'two columns would be called {metric.name!r}: rename one with `.alias("...")`'
-            raise ValueError(msg)
         check_rate(metric, "by_group")
     for name in slices:
         if name in _COLUMNS:

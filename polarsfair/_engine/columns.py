@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError, PolarsError
 
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.slices import hidden, shown
+from polarsfair._engine.slices import MARK, PART, SLICE, hidden
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoColumn, IntoFrame
@@ -19,6 +18,11 @@ if TYPE_CHECKING:
 
 BAD_WEIGHT = hidden("bad weight")
 """Counts the rows whose weight is not a number of at least 0."""
+
+
+def shown(name: str) -> str:
+    """Return the caller's name of a slice or part of a group, for messages."""
+    return name.removeprefix(SLICE).removeprefix(PART).removeprefix(MARK)
 
 
 def columns_of(into: object, role: str = "by") -> list[pl.Expr]:
@@ -109,10 +113,25 @@ def is_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
-@functools.cache
-def is_text(dtype: object) -> bool:
-    """Return whether a column holds text, however it is stored."""
-    return dtype in (pl.String, pl.Categorical, pl.Enum)
+TEXT = (pl.String, pl.Categorical, pl.Enum)
+"""The dtypes of text, however it is stored."""
+
+
+def common_dtype(roles: tuple[str, str], one: pl.DataType, other: pl.DataType) -> pl.DataType:
+    """Return the dtype in which equal values of two columns are equal; raise if none can be."""
+    if one == other or other == pl.Null:
+        return one
+    if one == pl.Null:
+        return other
+    if one in TEXT and other in TEXT:
+        return pl.String()
+    if one.is_numeric() and other.is_numeric():
+        return pl.Int64() if one.is_integer() and other.is_integer() else pl.Float64()
+    msg = (
+        f"`{roles[0]}` is {one} and `{roles[1]}` is {other}, so the two columns can never match:"
+        f' cast one of them, such as `{roles[1]}=pl.col("...").cast(pl.String)`'
+    )
+    raise TypeError(msg)
 
 
 @dataclass(frozen=True)
@@ -194,7 +213,7 @@ def binary_of(column: Column) -> pl.Expr:
 def _not_binary(column: Column) -> str:
     name = column.expression.meta.output_name()
     write = (
-        f'pl.col("{name}") == "yes"' if is_text(column.dtype) else f'pl.col("{name}").is_not_null()'
+        f'pl.col("{name}") == "yes"' if column.dtype in TEXT else f'pl.col("{name}").is_not_null()'
     )
     return (
         f"`{column.role}` is {column.dtype}, which cannot be read as 0 or 1: write what counts as"

@@ -22,7 +22,6 @@ from polarsfair._engine.request import (
     check_names,
     check_roles,
     check_table,
-    given_roles,
     listed_metrics,
     on_one_table,
     shared_tally,
@@ -33,6 +32,7 @@ from polarsfair._engine.request import (
 from polarsfair._engine.tally import (
     Tally,
     check_keywords,
+    given_roles,
     merge,
     slice_names,
     stack,
@@ -153,7 +153,7 @@ def prepare(
     for metric in resolved:
         check_class(metric.options.get("ref"), given.get("group"))
     asked = {"group"} if grouped else {role for metric in resolved for role in metric.roles}
-    split = tally.group_splits and "group" in given and "group" not in asked
+    split = "group" in given and "group" not in asked and tally.group_splits
     unread = {"group": given["group"]} if split else {}
     if unread:
         check_anywhere([frame, *(given[role] for role in FRAME_ROLES if role in given)], unread)

@@ -27,9 +27,12 @@ class Fault:
         A failing cast is the one way to raise inside a lazy graph that needs no Python callback,
         so that the graph stays serialisable. To be used on the small table only.
         """
+        return pl.when(self.bad.fill_null(value=True)).then(self.text()).cast(pl.Int64)
+
+    def text(self) -> pl.Expr:
+        """Return the message as it is found again in Polars' error."""
         message = self.message
-        text = pl.lit(FAULT + message) if isinstance(message, str) else pl.lit(FAULT) + message
-        return pl.when(self.bad.fill_null(value=True)).then(text).cast(pl.Int64)
+        return pl.lit(FAULT + message) if isinstance(message, str) else pl.lit(FAULT) + message
 
 
 def counted(column: str, message: str) -> Fault:
@@ -40,6 +43,16 @@ def counted(column: str, message: str) -> Fault:
 def checked(value: str | pl.Expr, *faults: Fault) -> pl.Expr:
     """Return `value`, or raise one of the faults: what reads it cannot miss them."""
     return pl.coalesce(*(fault.raised() for fault in faults), value)
+
+
+def checked_rows(value: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
+    """Return `value`, or raise a fault of any row: one column for all faults, as rows are many."""
+    if not faults:
+        return value
+    found = pl.lit(None, dtype=pl.String)
+    for fault in faults:
+        found = pl.when(fault.bad.fill_null(value=True)).then(fault.text()).otherwise(found)
+    return pl.when(found.cast(pl.Int64).is_null()).then(value)
 
 
 def raise_faults(table: pl.LazyFrame, faults: Sequence[Fault], sums: Sequence[str]) -> pl.LazyFrame:
@@ -99,7 +112,7 @@ def weight_faults(column: Column) -> list[Fault]:
 def large_squares_fault(write: str) -> Fault:
     """Return the fault of sums of whole squares that pass 64 bits; `write` says what to type."""
     beyond = pl.col("w2").cast(pl.Float64) > float(2**63 - 2**10)
-    large = "the squares of the integer weights add up to more than 64 bits hold"
+    large = "the sum of the squared integer weights does not fit in 64 bits"
     return Fault(beyond, f"{large}: {write}")
 
 

@@ -1,6 +1,6 @@
 """Accept any frame, and return the kind of frame that was given.
 
-Everything inside works on lazy frames. Errors that a query raises leave here in our words.
+Everything inside works on lazy frames. Errors raised inside a query are reworded here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAULT = "polarsfair: "
 
 
 def is_lazy(*frames: object) -> bool:
-    """Return whether any of `frames` is lazy, and the result therefore too."""
+    """Return whether any frame is lazy; the result is then lazy too."""
     return any(isinstance(frame, pl.LazyFrame) for frame in frames)
 
 
@@ -95,7 +95,7 @@ def lazy_or_eager(
 
 
 def collect(frame: pl.LazyFrame, *sources: object, flat: bool = False) -> pl.DataFrame:
-    """Collect what eager `sources` led to; a fault of the rows is a `ValueError` in our words."""
+    """Collect a query over eager `sources`; raise a fault of the rows as a `ValueError`."""
     rows = sum(source.height if isinstance(source, pl.DataFrame) else SMALL for source in sources)
     try:
         engine: Literal["in-memory", "streaming", "auto"] = (

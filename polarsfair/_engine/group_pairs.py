@@ -1,4 +1,4 @@
-"""Two groups side by side: own and other, for a reference, all pairs, everyone or the rest.
+"""Pairs of groups, own and other: with a reference, all pairs, overall, or the rest.
 
 Rows of unknown group are on neither side. A group alone in its slice has nothing to be compared
 with, not even with everyone.
@@ -6,7 +6,6 @@ with, not even with everyone.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,24 +25,25 @@ SIDE = hidden("side")
 """0 in the lines of a pair's own group, 1 in those of the other."""
 
 REFERENCE = hidden("is reference")
+_OTHER_VALUE, _VALUE = hidden("other "), hidden("value ")
+_SIZE, _KNOWN = hidden("size "), hidden("known ")
 _OWN, _OTHER = (pl.col(name) for name in PAIR)
 OTHER_GROUP = hidden("other group")
 """The other side's group, in the lines of `every_pair`."""
 
 
-@functools.cache
 def other_of(name: str) -> str:
     """Name the column that holds the other side's value of the column `name`."""
-    return hidden("other", name)
+    return _OTHER_VALUE + name
 
 
 def enough(groups: pl.Expr) -> pl.Expr:
-    """Return whether two groups at least have a value: one alone is compared with nothing."""
+    """Return whether at least two groups have a value; a single group is not compared."""
     return groups > 1
 
 
 def largest_of(value: pl.Expr, own_known: pl.Expr, ref: Any) -> pl.Expr:
-    """Return the largest value of any pair; against everyone, two groups must have one."""
+    """Return the largest value of any pair; with OVERALL or REST two groups need a value."""
     largest = value.max()
     if isinstance(ref, Everyone):
         return pl.when(enough(own_known.sum())).then(largest)
@@ -75,7 +75,7 @@ class Comparison:
         several = enough(known[0].count())
         if ref is None and self.over_pairs is not None:
             return pl.when(several).then(self.over_pairs(*known))
-        value, size = pl.col(hidden("value", number)), pl.col(hidden("size", number))
+        value, size = pl.col(_value(number)), pl.col(_size(number))
         return size.max() if ref is None else pl.when(several).then(farthest(value, size))
 
     def known_values(self, number: int, own: Sequence[str]) -> list[pl.Expr]:
@@ -91,11 +91,11 @@ class Comparison:
         """Return the statistic of every line, as a column: the formula reads it several times."""
         values = [pl.col(name) for name in known_columns(number, own)]
         others = [pl.col(other_of(name)) for name in own]
-        return clean(self.pair(*values, *others)).alias(hidden("value", number))
+        return clean(self.pair(*values, *others)).alias(_value(number))
 
     def size(self, number: int) -> pl.Expr:
         """Return the magnitude of the statistic, as a column."""
-        return self.magnitude(pl.col(hidden("value", number))).alias(hidden("size", number))
+        return self.magnitude(pl.col(_value(number))).alias(_size(number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +110,17 @@ class Extreme:
         return self.pick(pl.col(own))
 
 
+def _value(number: int) -> str:
+    return f"{_VALUE}{number}"
+
+
+def _size(number: int) -> str:
+    return f"{_SIZE}{number}"
+
+
 def known_columns(number: int, own: Sequence[str]) -> list[str]:
     """Name the columns of `Comparison.known_values`; a single value needs no other name."""
-    return list(own) if len(own) == 1 else [hidden("known", number, name) for name in own]
+    return list(own) if len(own) == 1 else [f"{_KNOWN}{number} {name}" for name in own]
 
 
 # --- the values of two groups in one line -------------------------------------------------------

@@ -1,7 +1,7 @@
 """Groups: a column, an intersection of several, or a probability per class.
 
-A group of probabilities has one column of sums per class beside the others, in the same pass; no
-row is multiplied. The small table is then turned so that every class has lines of its own.
+If a group is known as probabilities, each class has its own sum columns, filled in the same pass.
+The small table is then unpivoted to one line per class.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, is_number, schema_of
+from polarsfair._engine.columns import as_column, check_columns, is_number, schema_of, shown
 from polarsfair._engine.faults import Fault, counted
-from polarsfair._engine.slices import hidden, hidden_part, shown
+from polarsfair._engine.slices import hidden, hidden_part
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoGroup

@@ -105,7 +105,7 @@ class _Signature:
 class _Docstring:
     """The docstring of a metric with its roles as Parameters; that of the class for the class.
 
-    It is made when it is read, because 157 of them would double the time of an import.
+    It is made when it is read, because making all of them would double the time of an import.
     """
 
     def __init__(self, of_class: str | None) -> None:
@@ -125,7 +125,7 @@ def with_role_parameters(doc: str | None, roles: tuple[str, ...]) -> str | None:
     doc, title = inspect.cleandoc(doc), "Parameters\n----------\n"
     words = {
         **{role: ROLES[role] for role in roles},
-        "by": "Slices: one row of the result for each.",
+        "by": "Slices: the result has one row per slice.",
     }
     new = [f"{name}\n{textwrap.indent(text, '    ')}\n" for name, text in words.items()]
     if title in doc:
@@ -192,6 +192,12 @@ class Metric:
     doc: str | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
 
+    fixed: dict[str, Any] = field(init=False, repr=False)
+    """The options that are fixed, in the metric or in what it compares."""
+
+    result_keys: tuple[str, ...] = field(init=False, repr=False)
+    """The key columns of the result after the slices."""
+
     answer: ClassVar[Callable[[Metric, Any, dict[str, Any]], Any]]
     """Evaluates one metric; `evaluate`, which is built on this module, puts it here."""
 
@@ -199,6 +205,10 @@ class Metric:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__name__", self.name)
+        fixed = {k: v for metric in (*self.bases, self) for k, v in metric.options.items()}
+        object.__setattr__(self, "fixed", fixed)
+        listed = isinstance(fixed.get("k"), (list, tuple, range))
+        object.__setattr__(self, "result_keys", (*self.keys, *["k"] * listed))
         if self.origin is not None and self.origin[0] is by_reference:
             object.__setattr__(self, "__module__", self.origin[1][0])
 
@@ -309,17 +319,6 @@ class Metric:
             return keywords_of(self.tally.count)[name]
         variants = (variant.metric for variant in self.variants)
         return next(one.option(name) for one in variants if name in one.option_names)
-
-    @functools.cached_property
-    def fixed(self) -> dict[str, Any]:
-        """Return the options that are fixed, in the metric or in what it compares."""
-        return {k: v for metric in (*self.bases, self) for k, v in metric.options.items()}
-
-    @functools.cached_property
-    def result_keys(self) -> tuple[str, ...]:
-        """Return the key columns of the result after the slices."""
-        listed = isinstance(self.fixed.get("k"), (list, tuple, range))
-        return (*self.keys, *["k"] * listed)
 
     def __call__(self, *frames: Any, **keywords: Any) -> Any:
         """Evaluate this one metric: a float, or a frame if there are slices or keys.

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+_BASE = hidden("base ")
+
+
 def read(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
     """Evaluate metrics whose options are resolved: a line per key, a column per metric."""
     parts = [_values(table, members, keys) for members in _sharing_lines(metrics)]
@@ -103,7 +106,7 @@ def _aggregate(
 
 
 def _compared(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
-    """Evaluate comparisons: values of every group, the other side's beside them, one number."""
+    """Evaluate comparisons: join every group's values with the other side's, reduce them."""
     columns, bases = _numbered_bases(members)
     lines = _side_by_side(table, members[0], bases, keys)
     compared = [(m.formula, tuple(columns[_identity(base)] for base in m.bases)) for m in members]
@@ -141,7 +144,7 @@ def _numbered_bases(
 ) -> tuple[dict[tuple[object, str, str], str], list[Metric]]:
     """Name the distinct bases by number, which is the same in every process."""
     bases = {_identity(base): base for member in members for base in member.bases}
-    names = {same: hidden("base", number) for number, same in enumerate(bases)}
+    names = {same: f"{_BASE}{number}" for number, same in enumerate(bases)}
     return names, [base.alias(names[same]) for same, base in bases.items()]
 
 

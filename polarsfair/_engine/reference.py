@@ -1,4 +1,4 @@
-"""The reference of a comparison: what it may be, which lines are its own, whether it exists.
+"""The reference of a comparison: what it may be, which lines belong to it, whether it exists.
 
 Whether the reference is one of the groups is checked on the whole table, once for all metrics. If a
 view leaves its lines out, such as those without a label, the value is null and not an error.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import is_text
+from polarsfair._engine.columns import TEXT
 from polarsfair._engine.faults import Fault
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
 
 def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
     """Return whether a column of any plain dtype holds the value."""
-    if is_text(dtype):
+    if dtype in TEXT:
         # An Enum cannot be compared with a word that is not one of its categories.
         return column.cast(pl.String) == pl.lit(value)
     zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
@@ -138,7 +138,7 @@ def comparable(ref: Any, dtype: Any) -> bool:
     if isinstance(ref, Mapping):
         return False
     given = pl.Series([ref]).dtype
-    if is_text(dtype):
+    if dtype in TEXT:
         return given == pl.String
     if dtype.is_numeric():
         return given.is_numeric()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from polarsfair._engine.metric import Metric, Variant, leaves
 from polarsfair._engine.tally import Tally, check_distinct
-from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,11 +31,6 @@ def listed_metrics(metrics: object) -> list[Metric]:
             )
             raise TypeError(msg)
     return listed
-
-
-def given_roles(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords without roles that are None."""
-    return {k: v for k, v in keywords.items() if v is not None or k not in ROLES}
 
 
 def variant_for(metric: Metric, given: Mapping[str, Any]) -> Metric:
@@ -168,5 +162,7 @@ def check_table(metrics: Sequence[Metric], schema: pl.Schema) -> None:
             raise ValueError(msg)
         size = metric.tally.size
         if not schema[size].is_numeric():
-            msg = f"{size!r} of a table of `{metric.tally.name}` is a number; here {schema[size]}"
+            msg = (
+                f"{size!r} of a `{metric.tally.name}` table must be a number: it is {schema[size]}"
+            )
             raise TypeError(msg)

@@ -10,39 +10,27 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_MARK = "|"
+MARK = "|"
 """Begins the names of columns that no caller can have; slices that begin with it are refused."""
 
 
 @functools.cache
 def hidden(*parts: object) -> str:
     """Return the name of a column that no caller can have, such as ``hidden("base", 2)``."""
-    return _MARK + " ".join(map(str, parts))
+    return MARK + " ".join(map(str, parts))
 
 
-_SLICE, _PART = hidden("by "), hidden("part ")
-
-
-@functools.cache
-def is_hidden(name: str) -> bool:
-    """Return whether a column has a name that only `hidden` makes."""
-    return name.startswith(_MARK)
-
-
-@functools.cache
-def shown(name: str) -> str:
-    """Return the caller's name of a slice or part of a group, for messages."""
-    return name.removeprefix(_SLICE).removeprefix(_PART).removeprefix(_MARK)
+SLICE, PART = hidden("by "), hidden("part ")
 
 
 def hidden_part(name: str) -> str:
     """Return the hidden name of one part of an intersection."""
-    return _PART + name
+    return PART + name
 
 
 def hidden_slices(slices: Iterable[str]) -> dict[str, str]:
     """Return hidden names of slices, so that none is called like a column of a view."""
-    return {name: _SLICE + name for name in slices}
+    return {name: SLICE + name for name in slices}
 
 
 def joined(

@@ -12,10 +12,10 @@ import polars as pl
 import polars.selectors as cs
 from polars.exceptions import SchemaError
 
-from polarsfair._engine.columns import columns_of
+from polarsfair._engine.columns import TEXT, columns_of
 from polarsfair._engine.faults import checked, large_squares_fault
 from polarsfair._engine.frames import as_given, as_lazy
-from polarsfair._engine.slices import is_hidden
+from polarsfair._engine.slices import MARK, aggregated
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Tally:
     known
         For roles that are not cells themselves: whether a line's rows have a value for them.
     passed_on
-        Options that the table takes on behalf of those formulas that have them.
+        Options of formulas that the tally needs as well.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Tally:
 
     @functools.cached_property
     def group_splits(self) -> bool:
-        """Whether a group splits what is counted, as it does lists: left out unless requested."""
+        """Whether a group changes what is counted; it is then ignored unless a metric reads it."""
         return "user" in self.roles
 
     def sums_of(self, columns: Sequence[str]) -> Sums:
@@ -220,7 +220,7 @@ def merge(
     # Squares of weights are the first sums to pass 64 bits.
     whole = named.collect_schema().get("w2") == pl.Int64
     named = named.with_columns(pl.col("w2").cast(pl.Int128)) if whole else named
-    merged = named.group_by(keys).agg(**sums) if keys else named.select(**sums)
+    merged = aggregated(named, keys, sums)
     if whole:
         write = '`table.with_columns(pl.col("w2").cast(pl.Float64))` holds more'
         squares = checked("w2", large_squares_fault(write))
@@ -238,8 +238,12 @@ def with_frames(
             f' frame(s), got {1 + len(frames)}: pass roles by keyword, such as `group="sex"`'
         )
         raise TypeError(msg)
-    given = {**keywords, **dict(zip(tally.frames, frames, strict=False))}
-    return {k: v for k, v in given.items() if v is not None or k not in ROLES}
+    return given_roles({**keywords, **dict(zip(tally.frames, frames, strict=False))})
+
+
+def given_roles(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords without roles that are None."""
+    return {k: v for k, v in keywords.items() if v is not None or k not in ROLES}
 
 
 def by_reference(module: str, name: str) -> object:
@@ -283,7 +287,7 @@ def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
     taken = {*tally.cells, *tally.roles, *tally.defaults, *tally.sums_of(())}
     names = [column.meta.output_name() for column in by]
     for name in names:
-        if name in taken or is_hidden(name):
+        if name in taken or name.startswith(MARK):
             msg = (
                 f"a slice cannot be named {name!r}, because `{tally.name}` uses that name:"
                 f' rename it, `by=pl.col("{name}").alias("{name}_slice")`'
@@ -315,6 +319,6 @@ def _kind(dtype: pl.DataType) -> str | None:
     """Return what dtypes that can be stacked have in common; None fits all."""
     if dtype == pl.Null:
         return None
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
+    if dtype in TEXT:
         return "text"
     return "number" if dtype.is_numeric() else str(dtype.base_type())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, is_text, schema_of
+from polarsfair._engine.columns import as_column, check_columns, common_dtype, schema_of
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import over, summed
@@ -68,26 +68,11 @@ def _count_edges(
         raise TypeError(msg)
     ends = {"cluster": as_column(cluster, "cluster"), "other": as_column(other, "other")}
     check_columns(rows, {role: [column] for role, column in ends.items()})
-    dtype = _one_dtype(*schema_of(rows, ends).values())
-    cells = {role: key(c if dtype is None else c.cast(dtype)) for role, c in ends.items()}
+    dtypes = schema_of(rows, ends)
+    common = common_dtype(("cluster", "other"), *dtypes.values())
+    same = len(set(dtypes.values())) == 1
+    cells = {role: key(column if same else column.cast(common)) for role, column in ends.items()}
     return count_cells(rows, by, group=group, cells=cells, weight=weight)
-
-
-def _one_dtype(cluster: pl.DataType, other: pl.DataType) -> pl.DataType | None:
-    """Return the dtype in which equal clusters are equal; None if they have the same dtype."""
-    if cluster == other:
-        return None
-    if is_text(cluster) and is_text(other):
-        return pl.String()
-    if cluster.is_numeric() and other.is_numeric():
-        return pl.Int64() if cluster.is_integer() and other.is_integer() else pl.Float64()
-    if pl.Null in (cluster, other):
-        return other if cluster == pl.Null else cluster
-    msg = (
-        f"`cluster` is {cluster} and `other` is {other}, so the two columns can never match: cast"
-        ' one of them, such as `other=pl.col("...").cast(pl.String)`'
-    )
-    raise TypeError(msg)
 
 
 edges = Tally(

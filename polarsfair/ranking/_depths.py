@@ -72,7 +72,7 @@ def lines_of(k: Any, like: pl.Expr | None = None) -> tuple[pl.Expr, pl.Expr]:
 def lines_at(table: pl.LazyFrame, k: Any, sums: Sequence[str]) -> pl.LazyFrame:
     """Return the lines at the requested depths; a depth that the table lacks is a fault."""
     mine, lacking = lines_of(k)
-    message = f"the table holds no lines of k={k}: count it with that `k`"
+    message = f"the table has no rows for k={k}: make it with `k={k}`"
     present = [name for name in sums if name in table.collect_schema()]
     lines = raise_faults(table, [Fault(lacking, message)], present).filter(mine)
     return lines if several(k) else lines.drop("k")

@@ -20,12 +20,13 @@ from polarsfair._engine.columns import (
     is_number,
     key_of,
     schema_of,
+    shown,
 )
 from polarsfair._engine.faults import Fault, counted
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.groups import group_parts
 from polarsfair._engine.rows import Role, Rows
-from polarsfair._engine.slices import hidden, hidden_slices, shown
+from polarsfair._engine.slices import hidden, hidden_slices
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -56,8 +57,10 @@ FAULTS: Mapping[str, str] = {
     SAME_RANK: "`rank` holds the same rank for several hits of one user: ranks in a list differ",
     BAD_GRADE: "`relevance` holds a grade above `max_grade`: pass the highest possible grade",
     REPEATED_USER: _repeated(USERS, "user"),
-    REPEATED_RECS: 'a list holds an item more than once, which `repeats="error"` refuses',
-    REPEATED_ACTUAL: 'a user has an item in `actual` twice, which `repeats="error"` refuses',
+    REPEATED_RECS: 'a list holds an item more than once: remove repeats, or pass `repeats="once"`',
+    REPEATED_ACTUAL: (
+        'a user has an item in `actual` twice: remove repeats, or pass `repeats="once"`'
+    ),
     REPEATED_ITEM: _repeated(ITEMS, "item"),
     BAD_FEATURE: "`features` holds an infinite value: make it null to leave the item out",
     BAD_POPULARITY: (

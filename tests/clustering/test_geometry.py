@@ -529,7 +529,7 @@ def test_other_guards(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("metric", TWO_PASSES, ids=lambda m: m.name)
 def test_stored_tables_of_two_passes_are_refused(metric: pf.Metric) -> None:
     table = clustering.moments(blobs(20, 2, 2), **ROLES)
-    with pytest.raises(ValueError, match="needs a second pass over the rows"):
+    with pytest.raises(ValueError, match="second pass over the rows: call `evaluate` on the rows"):
         pf.measure(table, [metric])
 
 

@@ -67,7 +67,7 @@ def test_a_table_refuses_what_it_did_not_keep() -> None:
     table = ranking.lists(RECS, ACTUAL, k=1, **ROLES)
     with pytest.raises(ValueError, match="keeps fewer than 2 ranks"):
         pf.measure(table, [ranking.ndcg], k=2)
-    with pytest.raises(ValueError, match="longer than the table keeps"):
+    with pytest.raises(ValueError, match="more ranks than the table keeps"):
         pf.measure(table, [ranking.ndcg], k=None)
     with pytest.raises(ValueError, match=r"fewer than 10 ranks .* or pass a smaller `k`"):
         pf.measure(table, [ranking.ndcg])
@@ -87,11 +87,11 @@ def test_a_misspelt_group_is_found_where_nothing_is_compared() -> None:
 
 def test_gains_refuse_what_they_were_not_counted_with() -> None:
     table = ranking.gains(RECS, ACTUAL, k=2, relevance="stars", gain="linear", **ROLES)
-    with pytest.raises(ValueError, match="holds no lines of k=3"):
+    with pytest.raises(ValueError, match="has no rows for k=3"):
         pf.measure(table, [ranking.ndcg], k=3, gain="linear")
-    with pytest.raises(ValueError, match="holds no lines"):
+    with pytest.raises(ValueError, match="has no rows for"):
         pf.measure(table, [ranking.ndcg], k=2)
-    with pytest.raises(ValueError, match=r"holds no lines of k=\[2, 3\]"):
+    with pytest.raises(ValueError, match=r"has no rows for k=\[2, 3\]"):
         pf.measure(table, [ranking.ndcg], k=[2, 3], gain="linear")
     known = pf.measure(table, [ranking.ndcg.bind(gain="linear"), ranking.precision], k=2)
     assert known["precision"].item() == ranking.precision(RECS, ACTUAL, k=2, **ROLES)
@@ -115,7 +115,7 @@ def test_tables_refuse_several_k_of_which_they_lack_one() -> None:
         (ranking.spreads(RECS, k=2, **described), ranking.intra_list_diversity),
     ):
         assert pf.measure(table, metric, k=[2]).columns == ["k", metric.name]
-        with pytest.raises(ValueError, match=r"no lines of k=\[2, 3\]"):
+        with pytest.raises(ValueError, match=r"no rows for k=\[2, 3\]"):
             pf.measure(table, metric, k=[2, 3])
 
 

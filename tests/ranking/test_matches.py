@@ -229,7 +229,7 @@ def test_what_only_rows_can_tell_is_refused(name: str) -> None:
 def test_a_k_that_the_table_lacks_is_refused() -> None:
     table = ranking.matches(RECS, ACTUAL, k=2, **ROLES)
     assert pf.measure(table, [ranking.ctr], k=2)["ctr"].item() == pytest.approx(1 / 3)
-    with pytest.raises(ValueError, match="holds no lines of k=3"):
+    with pytest.raises(ValueError, match="has no rows for k=3"):
         pf.measure(table, [ranking.ctr], k=3)
 
 

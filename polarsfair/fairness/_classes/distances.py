@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, is_text, schema_of
+from polarsfair._engine.columns import as_column, check_columns, common_dtype, schema_of
 from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
@@ -86,28 +86,11 @@ def _of_one_dtype(cells: dict[str, pl.Expr], dtypes: pl.Schema) -> dict[str, pl.
     }
     if len(set(inner.values())) < 2:
         return cells
-    common = _common_dtype(*inner.values())
+    common = common_dtype(("pred", "label"), *inner.values())
     return {
         role: cell.cast(pl.List(common) if isinstance(dtypes[role], pl.List) else common)
         for role, cell in cells.items()
     }
-
-
-def _common_dtype(pred: Any, label: Any) -> pl.DataType:
-    if is_text(pred) and is_text(label):
-        return pl.String()
-    if pred.is_integer() and label.is_integer():
-        return pl.Int64()
-    if pred.is_numeric() and label.is_numeric():
-        return pl.Float64()
-    if pl.Null in (pred, label):
-        common: pl.DataType = label if pred == pl.Null else pred
-        return common
-    msg = (
-        f"`pred` is {pred} and `label` is {label}, so no class of one can equal a class of the"
-        ' other: cast one of them, such as `pred=pl.col("...").cast(pl.String)`'
-    )
-    raise TypeError(msg)
 
 
 classes = Tally(

@@ -41,7 +41,7 @@ _W, _OWN, _OTHER = pl.col("w"), pl.col("own"), pl.col("other")
 
 def _check(metric: Metric, schema: pl.Schema) -> None:
     if "rows" in schema:
-        msg = f"`{metric.name}` counts every row once, and `pred` is a list: leave `pred` out"
+        msg = f"`{metric.name}` counts every row once, but `pred` is a list: leave `pred` out"
         raise TypeError(msg)
     p = metric.options.get("p", 2)
     if not isinstance(p, int | float) or not p >= 1:

@@ -15,7 +15,7 @@ from polarsfair._engine.rows import WEIGHTED_SUMS, Rows
 from polarsfair._engine.slices import hidden
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
-from polarsfair.clustering._internal.points import features_of
+from polarsfair.clustering._internal.points import features_of, not_finite
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
@@ -68,10 +68,11 @@ def _count_nearest(
     columns, names = features_of(frame, features)
     rows = Rows.of(frame, by, group=group, weight=weight, more=columns)
     lines = _with_distance(rows, dict(zip(names, columns, strict=True)), centroids)
-    bad = {_bad(name): _bad_feature(name) for name in names}
-    bad[_BAD_CENTROIDS] = "`centroids` holds a value that is null, NaN or infinite"
-    faults = [counted(column, message) for column, message in bad.items()]
-    return rows.count(lines, sums=["distance"], faults=faults, bad=list(bad))
+    faults = [not_finite(name, pl.col(_bad(name)) > 0) for name in names]
+    message = "`centroids` holds a value that is null, NaN or infinite"
+    faults.append(counted(_BAD_CENTROIDS, message))
+    bad = [*map(_bad, names), _BAD_CENTROIDS]
+    return rows.count(lines, sums=["distance"], faults=faults, bad=bad)
 
 
 def _with_distance(rows: Rows, features: Mapping[str, str], centroids: IntoFrame) -> pl.LazyFrame:
@@ -124,13 +125,6 @@ def _centroid(feature: str) -> str:
 
 def _bad(feature: str) -> str:
     return hidden("bad feature", feature)
-
-
-def _bad_feature(name: str) -> str:
-    return (
-        f"the feature {name!r} holds NaN or an infinite value: make it null to leave the row out,"
-        f' such as `pl.col("{name}").fill_nan(None)`'
-    )
 
 
 nearest = Tally(

@@ -319,7 +319,7 @@ def _guarded(points: _Points, limit: int | None) -> pl.LazyFrame:
         "`pred` holds a value that is not from 0 to 1: write what counts as positive as an"
         ' expression, such as `pred=pl.col("score") > 0.5`'
     )
-    not_finite = "`features` hold a value that is infinite: leave the row out"
+    not_finite = "`features` holds an infinite value: make it null to leave the row out"
     faults = [Fault(pl.col(outside), not_a_decision), Fault(pl.col(infinite), not_finite)]
     if limit is not None:
         large = f"`consistency` compares all rows of a slice, and there are more than {limit:,}"

@@ -12,12 +12,12 @@ from polarsfair._engine.columns import (
     key_of,
     resolve_columns,
     schema_of,
+    shown,
     without_nan,
 )
-from polarsfair._engine.faults import binary_message
-from polarsfair._engine.frames import FAULT
+from polarsfair._engine.faults import Fault, binary_message, checked_rows
 from polarsfair._engine.groups import group_parts
-from polarsfair._engine.slices import hidden, shown
+from polarsfair._engine.slices import hidden
 from polarsfair.fairness._mitigation.draws import draws, sides
 
 if TYPE_CHECKING:
@@ -132,14 +132,8 @@ def _unknown_group(rates: pl.DataFrame) -> str:
     )
 
 
-def checked_rows(value: pl.Expr, faults: Mapping[str, pl.Expr]) -> pl.Expr:
-    """Return `value`, or raise a fault of any row: one column for all, because rows are many."""
-    if not faults:
-        return value
-    found = pl.lit(None, dtype=pl.String)
-    for message, bad in faults.items():
-        found = pl.when(bad.fill_null(value=True)).then(pl.lit(FAULT + message)).otherwise(found)
-    return pl.when(found.cast(pl.Int64).is_null()).then(value)
+def _faults(bad: Mapping[str, pl.Expr]) -> list[Fault]:
+    return [Fault(rows, message) for message, rows in bad.items()]
 
 
 # --- decisions that are flipped -----------------------------------------------------------------
@@ -171,7 +165,7 @@ def flipped(column: Column, draw: pl.Expr, faults: Mapping[str, pl.Expr]) -> pl.
     fair = pl.when(yes.is_not_null()).then(pl.coalesce(draw, yes))
     dtype = pl.Boolean() if column.dtype == pl.Null else column.dtype
     # Cast to a number first, because a Boolean cannot be cast to a Decimal.
-    whole = checked_rows(fair, {**faults, **bad}).cast(pl.UInt8)
+    whole = checked_rows(fair, _faults({**faults, **bad})).cast(pl.UInt8)
     return whole.cast(dtype)
 
 
@@ -209,4 +203,4 @@ def threshold_probability(column: Column) -> ProbabilityOf:
 def thresholded(column: Column, draw: pl.Expr, faults: Mapping[str, pl.Expr]) -> pl.Expr:
     """Decide by the draw; the decision is null if group or score is unknown."""
     score = without_nan(column.expression, column.dtype)
-    return checked_rows(pl.when(score.is_not_null()).then(draw), faults)
+    return checked_rows(pl.when(score.is_not_null()).then(draw), _faults(faults))

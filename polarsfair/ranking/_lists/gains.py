@@ -361,4 +361,4 @@ def _one_setting(lines: pl.LazyFrame, others: Sequence[str]) -> pl.LazyFrame:
 
 
 def _not_held(k: Any, wanted: Mapping[str, Any]) -> str:
-    return f"the table of `ranking.gains` holds no lines of k={k}, {wanted}: count it with them"
+    return f"this `ranking.gains` table has no rows for k={k} and {wanted}: make it with these"

@@ -99,7 +99,7 @@ def _request(
     repeats: Repeats = "once",
 ) -> Request:
     if value is None and relevance is None:
-        msg = 'without outcomes every pair is a click: add `relevance="<column>"` or `value=...`'
+        msg = 'outcomes are missing: add `relevance="<column>"` or `value="<column>"`'
         raise TypeError(msg)
     inputs = resolve(
         rows,

@@ -154,7 +154,7 @@ def discounted(
     """View the lines at every k, with their exposure: recommendations times discount."""
     del keys
     last, rank, depth = pl.col(_K), pl.col("rank"), pl.col("depth")
-    message = f"the table keeps fewer ranks of its lists than k={k}: count it with that `k`"
+    message = f"the table keeps fewer than {k} ranks: make it with `k={k}`"
     short = depth.is_not_null() & (last > depth).fill_null(value=True)
     within = rank.is_not_null() & (rank <= last).fill_null(value=True)
     value = pl.when(within).then(pl.col("n") * discount_of(discount, p)).otherwise(0.0)

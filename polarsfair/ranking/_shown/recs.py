@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.columns import as_column, check_columns, schema_of, shown
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.rows import Rows, key
-from polarsfair._engine.slices import hidden, shown, summed
+from polarsfair._engine.slices import hidden, summed
 from polarsfair.ranking._depths import within
 from polarsfair.ranking._inputs import (
     BAD_RANK,
