@@ -19,7 +19,7 @@ from polarsfair._engine.reference import (
     check_reference,
     raise_unless_found,
 )
-from polarsfair._engine.request import check_class
+from polarsfair._engine.request import check_class, check_one_kind
 from polarsfair._engine.slices import hidden, hidden_slices
 from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import clean, quotient
@@ -131,7 +131,8 @@ def by_group(
 
 def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
     check_distinct([GROUP, *(metric.name for metric in metrics)])
-    check_distinct([GROUP, *slices, *metrics[0].result_keys])
+    keys = check_one_kind(metrics)
+    check_distinct([GROUP, *slices, *keys])
     for metric in metrics:
         check_rate(metric, "by_group")
     for name in slices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from polars.exceptions import ColumnNotFoundError, PolarsError
@@ -117,12 +117,11 @@ TEXT = (pl.String, pl.Categorical, pl.Enum)
 """The dtypes of text, however it is stored."""
 
 
-def common_dtype(roles: tuple[str, str], one: pl.DataType, other: pl.DataType) -> pl.DataType:
+def common_dtype(roles: tuple[str, str], one: Any, other: Any) -> pl.DataType:
     """Return the dtype in which equal values of two columns are equal; raise if none can be."""
-    if one == other or other == pl.Null:
-        return one
-    if one == pl.Null:
-        return other
+    if pl.Null in (one, other) or one == other:
+        known: pl.DataType = other if one == pl.Null else one
+        return known
     if one in TEXT and other in TEXT:
         return pl.String()
     if one.is_numeric() and other.is_numeric():

@@ -6,6 +6,7 @@ Everything inside works on lazy frames. Errors raised inside a query are reworde
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, overload
@@ -91,6 +92,13 @@ def lazy_or_eager(
         result = function(as_lazy(frame), *args, **kwargs)
         return as_given(result, frame, *args, *kwargs.values(), flat=flat)
 
+    signature = inspect.signature(function)
+    first, *others = signature.parameters.values()
+    shown = signature.replace(
+        parameters=[first.replace(annotation="IntoFrame"), *others],
+        return_annotation="pl.DataFrame | pl.LazyFrame",
+    )
+    vars(any_frame)["__signature__"] = shown
     return any_frame
 
 

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, is_number, schema_of, shown
+from polarsfair._engine.columns import (
+    as_column,
+    check_columns,
+    is_number,
+    schema_of,
+    shown,
+)
 from polarsfair._engine.faults import Fault, counted
-from polarsfair._engine.slices import hidden, hidden_part
+from polarsfair._engine.slices import distinct_names, hidden, hidden_part
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoGroup
@@ -48,16 +54,8 @@ def group_parts(rows: pl.LazyFrame, group: IntoGroup | None) -> dict[str, pl.Exp
         msg = '`group` is empty: name at least one column, such as `group=["sex", "race"]`'
         raise ValueError(msg)
     check_columns(rows, {"group": columns})
-    return _by_name(columns)
-
-
-def _by_name(parts: Sequence[pl.Expr]) -> dict[str, pl.Expr]:
-    names = [part.meta.output_name() for part in parts]
-    for name in names:
-        if names.count(name) > 1:
-            msg = f'two parts of `group` are called {name!r}: rename one with `.alias("...")`'
-            raise ValueError(msg)
-    return dict(zip(map(hidden_part, names), parts, strict=True))
+    names = distinct_names(columns, "parts of `group`")
+    return dict(zip(map(hidden_part, names), columns, strict=True))
 
 
 def with_group(table: pl.LazyFrame, parts: Sequence[str]) -> pl.LazyFrame:

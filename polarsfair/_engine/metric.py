@@ -22,7 +22,15 @@ from typing import (
 
 import polars as pl
 
-from polarsfair._engine.tally import Tally, by_reference, check_keywords, keywords_of, with_frames
+from polarsfair._engine.tally import (
+    Signature,
+    Tally,
+    by_reference,
+    check_keywords,
+    keywords_of,
+    signature_of,
+    with_frames,
+)
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -77,29 +85,6 @@ class LineFormula(Protocol):
     def with_values(self, lines: pl.LazyFrame, options: Mapping[str, Any]) -> pl.LazyFrame:
         """Add the columns that the aggregation reads."""
         ...
-
-
-class _Signature:
-    """The signature of one metric, for editors: its own roles and options with their defaults."""
-
-    def __get__(self, metric: Metric | None, owner: type) -> inspect.Signature:
-        if metric is None:  # the class has the signature of its constructor
-            raise AttributeError(owner.__name__)
-        required = set(metric.roles)
-        for variant in metric.variants:
-            required &= set(variant.metric.roles)
-        only, either = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parameters = [inspect.Parameter("frame", only)]
-        roles = [role for role in metric.all_roles if role not in metric.tally.frames]
-        for name in metric.tally.frames:
-            default = inspect.Parameter.empty if name in required else None
-            parameters.append(inspect.Parameter(name, either, default=default))
-        defaults: dict[str, Any] = dict.fromkeys(roles)
-        defaults |= dict.fromkeys(required - set(metric.tally.frames), inspect.Parameter.empty)
-        defaults |= {"by": None, **{name: metric.option(name) for name in metric.option_names}}
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters += [inspect.Parameter(n, keyword, default=d) for n, d in defaults.items()]
-        return inspect.Signature(parameters)
 
 
 class _Docstring:
@@ -201,7 +186,18 @@ class Metric:
     answer: ClassVar[Callable[[Metric, Any, dict[str, Any]], Any]]
     """Evaluates one metric; `evaluate`, which is built on this module, puts it here."""
 
-    __signature__ = _Signature()
+    __signature__ = Signature()
+
+    def signature(self) -> inspect.Signature:
+        """Return the roles and options with their defaults; what is needed has none."""
+        required = set(self.roles)
+        for variant in self.variants:
+            required &= set(variant.metric.roles)
+        empty = inspect.Parameter.empty
+        given: dict[str, Any] = {r: empty if r in required else None for r in self.all_roles}
+        frames = {name: given.pop(name) for name in self.tally.frames if name in given}
+        options = {name: self.option(name) for name in self.option_names}
+        return signature_of(frames, {**given, "by": None, **options})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__name__", self.name)
@@ -217,7 +213,7 @@ class Metric:
         cls.__doc__ = _Docstring(cls.__doc__)  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
 
     def __repr__(self) -> str:
-        return f"<Metric {self.family}.{self.name}{self.__signature__}>"
+        return f"<Metric {self.family}.{self.name}{self.signature()}>"
 
     def __reduce__(self) -> str | tuple[Callable[..., object], tuple[Any, ...]]:
         """Pickle by public names: of a family and metric, a combinator, `bind` or `alias`."""

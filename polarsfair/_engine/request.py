@@ -129,17 +129,21 @@ def check_class(ref: Any, group: object) -> None:
 
 def check_names(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
     """Raise if two columns of the result would have the same name, or metrics differ in keys."""
-    names = [metric.name for metric in metrics]
-    keys = {metric.result_keys for metric in metrics}
-    columns = [*names, *slices, *max(keys, key=len)]
+    columns = [*(metric.name for metric in metrics), *slices, *check_one_kind(metrics)]
     if len(set(columns)) < len(columns):
         check_distinct(columns)
+
+
+def check_one_kind(metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """Return the key columns that all metrics have; raise if they differ."""
+    keys = {metric.result_keys for metric in metrics}
     if len(keys) > 1:
         msg = (
             f"these metrics return frames with different key columns, {sorted(keys)}: evaluate each"
             " kind in its own call"
         )
         raise ValueError(msg)
+    return keys.pop()
 
 
 def check_table(metrics: Sequence[Metric], schema: pl.Schema) -> None:

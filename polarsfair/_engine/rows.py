@@ -39,7 +39,7 @@ from polarsfair._engine.groups import (
     with_expected,
     with_group,
 )
-from polarsfair._engine.slices import hidden, hidden_slices, summed
+from polarsfair._engine.slices import distinct_names, hidden, hidden_slices, summed
 
 if TYPE_CHECKING:
     from polarsfair._typing import IntoColumn, IntoGroup
@@ -107,7 +107,7 @@ class Rows:
         **roles: Role,
     ) -> Rows:
         """Resolve slices, group, weight and roles; `more` are columns that are resolved already."""
-        slices = hidden_slices(column.meta.output_name() for column in by)
+        slices = hidden_slices(distinct_names(by, "slices"))
         parts = group_parts(frame, group)
         given = {name: role.into for name, role in roles.items() if role.into is not None}
         given |= {} if weight is None else {"weight": weight}

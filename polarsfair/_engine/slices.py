@@ -23,6 +23,16 @@ def hidden(*parts: object) -> str:
 SLICE, PART = hidden("by "), hidden("part ")
 
 
+def distinct_names(columns: Sequence[pl.Expr], what: str) -> list[str]:
+    """Return the names of columns; raise if two of them have the same name."""
+    names = [column.meta.output_name() for column in columns]
+    for name in names:
+        if names.count(name) > 1:
+            msg = f'two {what} are called {name!r}: rename one with `.alias("...")`'
+            raise ValueError(msg)
+    return names
+
+
 def hidden_part(name: str) -> str:
     """Return the hidden name of one part of an intersection."""
     return PART + name

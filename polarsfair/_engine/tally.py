@@ -15,7 +15,7 @@ from polars.exceptions import SchemaError
 from polarsfair._engine.columns import TEXT, columns_of
 from polarsfair._engine.faults import checked, large_squares_fault
 from polarsfair._engine.frames import as_given, as_lazy
-from polarsfair._engine.slices import MARK, aggregated
+from polarsfair._engine.slices import MARK, aggregated, distinct_names
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -34,7 +34,29 @@ def keywords_of(function: Callable[..., object]) -> Mapping[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-@dataclass(frozen=True, eq=False)
+class Signature:
+    """The signature of one metric or tally, for editors; the class has its constructor's."""
+
+    def __get__(self, instance: Any, owner: type) -> inspect.Signature:
+        if instance is None:
+            raise AttributeError(owner.__name__)
+        signature: inspect.Signature = instance.signature()
+        return signature
+
+
+def signature_of(frames: Mapping[str, Any], keywords: Mapping[str, Any]) -> inspect.Signature:
+    """Return the signature of a call: the frame, further frames, then keywords with defaults."""
+    either, only = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature(
+        [
+            inspect.Parameter("frame", inspect.Parameter.POSITIONAL_ONLY),
+            *(inspect.Parameter(n, either, default=d) for n, d in frames.items()),
+            *(inspect.Parameter(n, only, default=d) for n, d in keywords.items()),
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Tally:
     """How a frame is counted into a small table of sums.
 
@@ -76,6 +98,17 @@ class Tally:
     single: tuple[str, ...] = ()
     known: Sums = field(default_factory=dict)
     passed_on: tuple[str, ...] = ()
+
+    __signature__ = Signature()
+
+    def signature(self) -> inspect.Signature:
+        """Return the roles and options with their defaults."""
+        given = {**keywords_of(self.count), "by": None}
+        frames = {name: given.pop(name) for name in self.frames}
+        return signature_of(frames, given)
+
+    def __repr__(self) -> str:
+        return f"<Tally {self.name}{self.signature()}>"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.count.__doc__)
@@ -138,8 +171,8 @@ class Tally:
 
     def lacks(self, columns: Sequence[str], cells: Sequence[str]) -> list[str]:
         """List which of the sums and the given cells a table with these columns lacks."""
-        needed = [*cells, *(name for name in self.sums_of(columns) if name not in self.defaults)]
-        return [name for name in needed if name not in columns]
+        needed = [*cells, *self.sums_of(columns)]
+        return [name for name in needed if name not in self.defaults and name not in columns]
 
     def with_defaults(self, table: pl.LazyFrame, *, stacked: bool = False) -> pl.LazyFrame:
         """Add what a table may lack: sums without weights, cells whose role was not given.
@@ -286,15 +319,14 @@ def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
     """Return the names of the slices, and raise if one cannot be used."""
     taken = {*tally.cells, *tally.roles, *tally.defaults, *tally.sums_of(())}
     names = [column.meta.output_name() for column in by]
+    if len(set(names)) < len(names):
+        distinct_names(by, "slices")
     for name in names:
         if name in taken or name.startswith(MARK):
             msg = (
                 f"a slice cannot be named {name!r}, because `{tally.name}` uses that name:"
                 f' rename it, `by=pl.col("{name}").alias("{name}_slice")`'
             )
-            raise ValueError(msg)
-        if names.count(name) > 1:
-            msg = f'two slices are called {name!r}: rename one with `.alias("...")`'
             raise ValueError(msg)
     return names
 

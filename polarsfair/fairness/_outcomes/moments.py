@@ -276,6 +276,7 @@ _DEFAULTS = {
     "w": pl.col("n"),
     "w2": pl.col("n"),
     **dict.fromkeys(_LABEL_SUMS, pl.lit(None, pl.Float64)),
+    "labelled": pl.lit(None, pl.Boolean),
 }
 _KNOWN = {"pred": pl.col("predicted"), "label": pl.col("labelled")}
 _CELLS = ("group", "predicted", "labelled", "low", "high")

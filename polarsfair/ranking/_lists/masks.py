@@ -239,7 +239,10 @@ def cut_masks(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = AT) -> pl.La
     )
 
 
-_TOO_LONG = "some lists have more ranks than the table keeps: make it with a larger `k`, or pass a smaller one"
+_TOO_LONG = (
+    "some lists have more ranks than the table keeps: make it with a larger `k`, or pass a smaller"
+    " one"
+)
 
 
 def _too_deep(k: int) -> str:
