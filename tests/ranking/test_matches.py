@@ -146,7 +146,7 @@ def test_users_who_are_on_one_side_only() -> None:
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "no outcome": ({"relevance": None}, 'add `relevance="<column>"` or `value=...`'),
+    "no outcome": ({"relevance": None}, 'add `relevance="<column>"` or `value="<column>"`'),
     "text as outcome": ({"value": pl.col("click").cast(pl.String)}, "`value` is String"),
     "text as propensity": ({"propensity": pl.lit("x")}, "`propensity` is String"),
     "text as prediction": ({"predicted": pl.col("sex")}, "`predicted` is String"),
