@@ -23,7 +23,18 @@ LAYERS = (
 """Lowest first. The package itself, `polarsfair`, may be imported by the last layer alone."""
 
 ENGINE = (
-    *("frames", "slices", "columns", "faults", "groups", "rows", "tally", "metric", "request"),
+    *(
+        "frames",
+        "slices",
+        "columns",
+        "faults",
+        "groups",
+        "rows",
+        "tally",
+        "stored",
+        "metric",
+        "request",
+    ),
     *("reference", "group_pairs", "read", "compare", "evaluate", "by_group", "catalog"),
 )
 """The import order of the engine, which is its reading order."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 from polars.exceptions import ColumnNotFoundError, PolarsError
 
 from polarsfair._engine.frames import as_lazy
@@ -36,13 +37,19 @@ def columns_of(into: object, role: str = "by") -> list[pl.Expr]:
 def as_column(into: object, role: str) -> pl.Expr:
     """Return a column name or expression as an expression."""
     if isinstance(into, str):
-        return pl.col(into)
+        return exactly(into)
     if isinstance(into, pl.Expr):
         _check_single(into, role)
         return into
     got = f"got {type(into).__name__}: {_instead(into, role)}"
     msg = f"`{role}` takes a column name or a `pl.Expr`, {got}"
     raise TypeError(msg)
+
+
+def exactly(name: str) -> pl.Expr:
+    """Return the column of this name: a name is never a pattern, as ``"^x$"`` is to `pl.col`."""
+    pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
+    return cs.by_name(name).as_expr() if pattern else pl.col(name)
 
 
 def _instead(into: object, role: str) -> str:
@@ -73,16 +80,36 @@ def check_columns(frame: pl.LazyFrame, wanted: Mapping[str, Iterable[pl.Expr]]) 
     have = frame.collect_schema().names()
     for keyword, expressions in wanted.items():
         for expression in expressions:
-            for name in expression.meta.root_names():
+            names = expression.meta.root_names()
+            if not names and expression.meta.has_multiple_outputs():
+                names = _selected(frame, expression, keyword)
+            for name in names:
                 if name not in have:
                     raise ColumnNotFoundError(_not_found(keyword, name, have))
 
 
+def _selected(frame: pl.LazyFrame, expression: pl.Expr, keyword: str) -> list[str]:
+    """List the columns that a selector or pattern selects, of which there must be one."""
+    try:
+        names = frame.select(expression).collect_schema().names()
+    except ColumnNotFoundError:
+        return [expression.meta.output_name()]
+    if not names:
+        have = frame.collect_schema().names()
+        msg = f"`{keyword}` is {expression}, which matches no column: the columns are {have}"
+        raise ColumnNotFoundError(msg)
+    return names
+
+
 def check_anywhere(frames: Iterable[IntoFrame], wanted: Mapping[str, object]) -> None:
-    """Raise for a role that reads a column which none of the frames has."""
-    names = [name for frame in frames for name in as_lazy(frame).collect_schema().names()]
-    all_of_them = pl.LazyFrame(schema=dict.fromkeys(names, pl.Null))
-    check_columns(all_of_them, {role: columns_of(into, role) for role, into in wanted.items()})
+    """Raise for a role that reads a column which none of the frames has, used or not."""
+    columns = {n: d for frame in frames for n, d in as_lazy(frame).collect_schema().items()}
+    all_of_them = pl.LazyFrame(schema=columns)
+    for role, into in wanted.items():
+        parts = list(into.values()) if isinstance(into, Mapping) else into
+        listed = parts if isinstance(parts, Sequence) and not isinstance(parts, str) else [parts]
+        named = [exactly(part) if isinstance(part, str) else part for part in listed]
+        check_columns(all_of_them, {role: [part for part in named if isinstance(part, pl.Expr)]})
 
 
 def _not_found(keyword: str, name: str, have: list[str]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 import polars as pl
 
 from polarsfair._engine.columns import check_anywhere, check_columns, columns_of
-from polarsfair._engine.frames import as_given, as_lazy
+from polarsfair._engine.frames import as_given, as_lazy, read_once
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read_sorted
 from polarsfair._engine.reference import check_ref, raise_unless_found
@@ -29,13 +29,12 @@ from polarsfair._engine.request import (
     variant_for,
     variant_on,
 )
+from polarsfair._engine.stored import merge, stack
 from polarsfair._engine.tally import (
     Tally,
     check_keywords,
     given_roles,
-    merge,
     slice_names,
-    stack,
 )
 from polarsfair._typing import FRAME_ROLES, ROLES
 
@@ -143,7 +142,8 @@ def prepare(
     grouped: bool = False,
 ) -> Request:
     """Check a call and count its rows, lazily; `grouped` if all values are by group."""
-    given = given_roles(keywords)
+    given = {name: read_once(value) for name, value in given_roles(keywords).items()}
+    frame = read_once(frame)
     chosen = on_one_table([variant_for(metric, given) for metric in listed_metrics(metrics)], given)
     tally = shared_tally(chosen)
     names = set(all_options(chosen))
@@ -155,10 +155,12 @@ def prepare(
     asked = {"group"} if grouped else {role for metric in resolved for role in metric.roles}
     split = "group" in given and "group" not in asked and tally.group_splits
     unread = {"group": given["group"]} if split else {}
-    if unread:
-        check_anywhere([frame, *(given[role] for role in FRAME_ROLES if role in given)], unread)
+    columns = {k: v for k, v in given.items() if k in ROLES and k not in FRAME_ROLES}
+    frames = [frame, *(given[role] for role in FRAME_ROLES if role in given)]
     given = {name: value for name, value in given.items() if name not in unread}
     table, slices = tabulate(as_lazy(frame), tally, resolved, columns_of(by), given)
+    # After the tally, whose own errors say more of the columns that it reads.
+    check_anywhere(frames, columns)
     return Request(table, resolved, slices, given)
 
 
@@ -227,18 +229,19 @@ def measure(
     """
     tables = list(table) if isinstance(table, Sequence) else [table]
     parts = [as_lazy(part) for part in tables]
-    stacked = stack(parts)
-    schema = stacked.collect_schema()
-    chosen = [variant_on(metric, schema.names(), options) for metric in listed_metrics(metrics)]
-    for part in parts:
-        check_table(chosen, part.collect_schema())
+    schemas = [part.collect_schema() for part in parts]
+    names = list(dict.fromkeys(name for schema in schemas for name in schema))
+    chosen = [variant_on(metric, names, options) for metric in listed_metrics(metrics)]
+    for schema in schemas:
+        check_table(chosen, schema)
     tally = shared_tally(chosen)
+    stacked = stack(parts, tally)
     check_keywords(options, all_options(chosen), (), "stored tables of these metrics")
     resolved = [metric.resolve(options) for metric in chosen]
     columns = columns_of(by)
     check_columns(stacked, {"by": columns})
     slices = slice_names(columns, tally)
-    merged = merge(stacked, tally, columns, schema.names())
+    merged = merge(stacked, tally, columns, names)
     check_names(resolved, slices)
     result = read_sorted(completed(merged, tally, resolved), resolved, slices)
     return as_given(result, *tables)

@@ -48,6 +48,12 @@ def as_lazy(frame: IntoFrame) -> pl.LazyFrame:
     raise TypeError(msg)
 
 
+def read_once(frame: Any) -> Any:
+    """Return a frame of another library as a Polars frame: its stream can be read only once."""
+    foreign = _is_frame(frame) and not isinstance(frame, (pl.DataFrame, pl.LazyFrame))
+    return pl.DataFrame(frame) if foreign else frame
+
+
 def _is_frame(value: object) -> bool:
     return hasattr(value, "__arrow_c_stream__") and not isinstance(value, pl.Series)
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polarsfair._engine.faults import Fault, guarded
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone, mark_reference
-from polarsfair._engine.slices import hidden, joined, over
+from polarsfair._engine.slices import aggregated, hidden, joined, over
 from polarsfair._formula import clean, farthest
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Comparison:
     def __call__(self, number: int, /, *own: str, ref: Any = None) -> pl.Expr:
         """Return the aggregation over the lines of one slice; `own` are the columns compared."""
         known = [pl.col(name) for name in known_columns(number, own)]
-        several = enough(known[0].count())
+        # Of everyone and of the rest there is a value whenever a group has something beside it.
+        several = True if isinstance(ref, Everyone) else enough(known[0].count())
         if ref is None and self.over_pairs is not None:
             return pl.when(several).then(self.over_pairs(*known))
         value, size = pl.col(_value(number)), pl.col(_size(number))
@@ -145,7 +147,8 @@ def beside_group(
 def every_pair(lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str]) -> pl.LazyFrame:
     """Make a line of every ordered pair of groups, with the values of both."""
     names = {GROUP: OTHER_GROUP, **{name: other_of(name) for name in columns}}
-    pairs = joined(lines, lines.rename(names), keys, how="left")
+    others = few_pairs(lines, keys, pl.len()).rename(names)
+    pairs = joined(lines, others, keys, how="left")
     # A group is not compared with itself, but its line keeps the slice in the result, as null.
     two = pl.col(GROUP) != pl.col(OTHER_GROUP)
     return pairs.with_columns(
@@ -154,11 +157,59 @@ def every_pair(lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str])
 
 
 def of_the_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Return, for every group, the lines of all others under its own name."""
+    """Return, for every group, the lines of all others under its own name: groups x lines."""
     groups = table.select(*keys, GROUP).unique()
-    others = table.rename({GROUP: OTHER_GROUP})
+    others = few_pairs(table, keys, pl.len()).rename({GROUP: OTHER_GROUP})
     paired = joined(groups, others, keys, how="left")
     return paired.filter(pl.col(GROUP) != pl.col(OTHER_GROUP)).drop(OTHER_GROUP)
+
+
+def sums_of_the_rest(
+    table: pl.LazyFrame, keys: Sequence[str], cells: Sequence[str], sums: Sequence[str]
+) -> pl.LazyFrame:
+    """Return, for every group, the sums of all others under its own name: groups x cells.
+
+    The others of a group are those before it and those after it, in any order. Adding these two
+    is exact; subtracting a group from the total would lose digits.
+    """
+    lines_of = hidden("lines")
+    own = aggregated(
+        table.with_columns(pl.lit(1, pl.Int64).alias(lines_of)),
+        [*keys, *cells, GROUP],
+        {name: pl.col(name).sum() for name in (*sums, lines_of)},
+    ).cache()
+    grid = joined(own.select(*keys, GROUP).unique(), own.select(*keys, *cells).unique(), keys)
+    lines = joined(grid, own, [*keys, *cells, GROUP], how="left").sort(GROUP)
+    value = pl.col(*sums, lines_of).fill_null(0)
+    before = value.cum_sum().shift(1, fill_value=0)
+    after = value.cum_sum(reverse=True).shift(-1, fill_value=0)
+    within = [*keys, *cells]
+    rest = lines.with_columns(over(before + after, within))
+    return rest.filter(pl.col(lines_of) > 0).drop(lines_of)
+
+
+MOST_PAIRS = 50_000_000
+"""Lines of pairs of groups up to which they are made: some gigabytes."""
+
+
+def few_pairs(lines: pl.LazyFrame, keys: Sequence[str], each: pl.Expr) -> pl.LazyFrame:
+    """Return the lines, or raise if there are too many pairs: groups times `each` per slice."""
+    pairs, groups = hidden("pairs"), hidden("groups")
+    facts = {
+        groups: pl.col(GROUP).n_unique(),
+        pairs: pl.col(GROUP).n_unique().cast(pl.Float64) * each.cast(pl.Float64),
+    }
+    message = (
+        pl.lit("the comparison of ")
+        + pl.col(groups).cast(pl.String)
+        + pl.lit(" groups in pairs needs ")
+        + pl.col(pairs).cast(pl.Int64).cast(pl.String)
+        + pl.lit(
+            f" lines, and the limit is {MOST_PAIRS:,}: pass a group as `ref=...`, leave out small"
+            " groups, or use coarser ones"
+        )
+    )
+    return guarded(lines, keys, facts, [Fault(pl.col(pairs) > MOST_PAIRS, message)])
 
 
 # --- the lines of two groups, for what a single value cannot express ----------------------------
@@ -172,7 +223,7 @@ def pair_sides(
     Without a reference all pairs (`ordered`: in both directions), else every other group with
     the reference.
     """
-    known = lines.filter(pl.col(GROUP).is_not_null())
+    known = few_pairs(lines.filter(pl.col(GROUP).is_not_null()), keys, pl.len())
     number = pl.int_range(pl.len())
     groups = known.select(*keys, GROUP).unique()
     groups = groups.with_columns(over(number, keys).alias(PAIR[0])).cache()

@@ -17,11 +17,12 @@ from polarsfair._engine.group_pairs import (
     every_pair,
     of_the_rest,
     other_of,
+    sums_of_the_rest,
 )
 from polarsfair._engine.metric import LineFormula, Metric, as_they_are
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined
-from polarsfair._engine.tally import keywords_of
+from polarsfair._engine.tally import Tally, keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -173,5 +174,18 @@ def with_reference(
     renamed = {column: other_of(column) for column in columns}
     if ref is OVERALL:
         return joined(lines, read(known, bases, keys).rename(renamed), join_on, how="left")
-    rest = read(of_the_rest(known, keys), bases, [*keys, GROUP]).rename(renamed)
+    rest = read(_of_the_rest(known, bases[0].tally, keys), bases, [*keys, GROUP]).rename(renamed)
     return joined(lines, rest, [*join_on, GROUP], how="left")
+
+
+def _of_the_rest(table: pl.LazyFrame, tally: Tally, keys: Sequence[str]) -> pl.LazyFrame:
+    """Return the lines of all other groups: as sums, if the lines of one cell simply add up."""
+    columns = table.collect_schema().names()
+    cells = [cell for cell in tally.cells if cell in columns and cell != GROUP]
+    sums = {name: how for name, how in tally.sums_of(columns).items() if name in columns}
+    if {*keys, GROUP, *cells, *sums} != set(columns):
+        return of_the_rest(table, keys)
+    if all(how.meta.eq(pl.col(name).sum()) for name, how in sums.items()):
+        return sums_of_the_rest(table, keys, cells, list(sums))
+    # Views expect one line per cell, and moments merge by a formula of their own.
+    return aggregated(of_the_rest(table, keys), [*keys, GROUP, *cells], sums)

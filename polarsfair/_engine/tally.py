@@ -9,13 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
-import polars.selectors as cs
-from polars.exceptions import SchemaError
 
-from polarsfair._engine.columns import TEXT, columns_of
-from polarsfair._engine.faults import checked, large_squares_fault
+from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import as_given, as_lazy
-from polarsfair._engine.slices import MARK, aggregated, distinct_names
+from polarsfair._engine.slices import MARK, distinct_names
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -86,6 +83,12 @@ class Tally:
         For roles that are not cells themselves: whether a line's rows have a value for them.
     passed_on
         Options of formulas that the tally needs as well.
+    together
+        Roles whose rows must be counted in one table, such as ``user``: lists cannot be split.
+    whole
+        ``(roles and options) -> str | None``: see `whole_only`.
+    alike
+        Facts of a table that must be equal in all tables that are merged by slice or group.
     """
 
     name: str
@@ -98,6 +101,9 @@ class Tally:
     single: tuple[str, ...] = ()
     known: Sums = field(default_factory=dict)
     passed_on: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+    whole: Callable[[Mapping[str, Any]], str | None] | None = None
+    alike: Sums = field(default_factory=dict)
 
     __signature__ = Signature()
 
@@ -163,7 +169,13 @@ class Tally:
     @functools.cached_property
     def group_splits(self) -> bool:
         """Whether a group changes what is counted; it is then ignored unless a metric reads it."""
-        return "user" in self.roles
+        return bool(self.together)
+
+    def whole_only(self, given: Mapping[str, Any]) -> str | None:
+        """Return why tables of parts cannot answer a request with these roles, None if they can."""
+        if not self.mergeable:
+            return f"`{self.name}` needs a second pass over all rows"
+        return None if self.whole is None else self.whole(given)
 
     def sums_of(self, columns: Sequence[str]) -> Sums:
         """Return the sums of a table with these columns, and how each of them merges."""
@@ -214,51 +226,6 @@ class Tally:
     def __reduce__(self) -> str:
         """Pickle by family and name."""
         return self.name.partition(".")[2]
-
-
-def stack(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-    """Stack tables, with and without weights, into one frame."""
-    if not tables:
-        msg = "`measure` needs at least one table"
-        raise ValueError(msg)
-    if len(tables) == 1:
-        return tables[0]
-    check_alike([table.collect_schema() for table in tables])
-    stacked = pl.concat(tables, how="diagonal_relaxed")
-    try:
-        stacked.collect_schema()
-    except SchemaError as error:
-        reason = str(error).partition("\n")[0]
-        msg = (
-            f"these tables have columns of different dtypes; cast them to the same dtypes: {reason}"
-        )
-        raise SchemaError(msg) from None
-    return stacked
-
-
-def merge(
-    table: pl.LazyFrame, tally: Tally, by: Sequence[pl.Expr], columns: Sequence[str]
-) -> pl.LazyFrame:
-    """Merge the lines of one cell, within the slices that are kept."""
-    cells = [cell for cell in tally.cells if cell in columns]
-    sums = {name: sum_ for name, sum_ in tally.sums_of(columns).items() if name in columns}
-    # Tables made elsewhere may count in 32 bits, whose sums would wrap.
-    wide = cs.by_name(*sums) & cs.integer()
-    named = (
-        tally.with_defaults(table, stacked=True)
-        .select(*by, *cells, *sums)
-        .with_columns(wide.cast(pl.Int64))
-    )
-    keys = [column.meta.output_name() for column in by] + cells
-    # Squares of weights are the first sums to pass 64 bits.
-    whole = named.collect_schema().get("w2") == pl.Int64
-    named = named.with_columns(pl.col("w2").cast(pl.Int128)) if whole else named
-    merged = aggregated(named, keys, sums)
-    if whole:
-        write = '`table.with_columns(pl.col("w2").cast(pl.Float64))` holds more'
-        squares = checked("w2", large_squares_fault(write))
-        merged = merged.with_columns(squares.cast(pl.Int64).alias("w2"))
-    return merged.cache()
 
 
 def with_frames(
@@ -329,28 +296,3 @@ def slice_names(by: Sequence[pl.Expr], tally: Tally) -> list[str]:
             )
             raise ValueError(msg)
     return names
-
-
-def check_alike(schemas: Sequence[pl.Schema]) -> None:
-    """Raise if a column is of another kind in one table: ages and names would become text."""
-    first: dict[str, pl.DataType] = {}
-    for schema in schemas:
-        for name, dtype in schema.items():
-            other = first.setdefault(name, dtype)
-            if _kind(other) is None:
-                first[name] = dtype
-            elif _kind(dtype) not in (None, _kind(other)):
-                msg = (
-                    f"{name!r} is {other} in one table and {dtype} in another: cast them to the"
-                    " same dtype, or measure each table separately"
-                )
-                raise SchemaError(msg)
-
-
-def _kind(dtype: pl.DataType) -> str | None:
-    """Return what dtypes that can be stacked have in common; None fits all."""
-    if dtype == pl.Null:
-        return None
-    if dtype in TEXT:
-        return "text"
-    return "number" if dtype.is_numeric() else str(dtype.base_type())

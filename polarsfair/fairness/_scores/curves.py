@@ -14,7 +14,8 @@ from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.read import read
 from polarsfair._engine.request import all_options, check_names, listed_metrics
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined, over, running
-from polarsfair._engine.tally import check_distinct, check_keywords, merge, slice_names
+from polarsfair._engine.stored import merge, stack
+from polarsfair._engine.tally import check_distinct, check_keywords, slice_names
 from polarsfair._formula import quotient
 from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._scores.bins import numbers_of, without_overlap
@@ -319,7 +320,9 @@ def _scored(
     inner = hidden_slices(slice_names(slices, scores))
     check_distinct([*inner, *columns])
     if not given:
-        table = scores.with_defaults(merge(rows, scores, slices, _table_columns(rows, needed)))
+        table = scores.with_defaults(
+            merge(stack([rows], scores), scores, slices, _table_columns(rows, needed))
+        )
     else:
         for role in ("score", *needed):
             if role not in given:

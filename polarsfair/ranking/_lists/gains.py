@@ -315,6 +315,7 @@ gains = Tally(
     cells=("group", *_LABELS, *VALUES, "n_rel", "n_rec"),
     sums={"users": pl.col("users").sum()},
     defaults={},
+    together=("user",),
     passed_on=("convention", "discount", "p", "gain", "max_grade"),
 )
 

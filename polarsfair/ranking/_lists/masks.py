@@ -211,6 +211,7 @@ lists = Tally(
     cells=("group", *MASKS, "n_rel", "n_rec", "depth"),
     sums={"users": pl.col("users").sum(), "repeats": pl.col("repeats").sum()},
     defaults={},
+    together=("user",),
 )
 
 

@@ -36,7 +36,7 @@ from polarsfair.ranking._lists.conventions import one_of
 from polarsfair.ranking._lists.masks import check_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
     from polarsfair.ranking._lists.ranks import Repeats, Ties
@@ -58,6 +58,9 @@ SUMS = (
     *("n", "pairs", "value", "weight", "weight2", "weighted"),
     *("known", "predicted", "corrected", "scored", "error", "error2"),
 )
+_MERGED = {**{name: pl.col(name).sum() for name in SUMS}, "items": pl.col("items").max()}
+"""How the sums merge; the number of items, of tables without propensities, is a fact."""
+
 _VALUE, _PREDICTED, _SCORE = (pl.col(name) for name in ("value", "predicted", _GIVEN))
 
 _BAD_CLICK = (
@@ -266,7 +269,7 @@ def _table(request: Request, *, by_score: bool) -> pl.LazyFrame:
     if inputs.refuses_repeats:
         again = (pl.col("n") - 1).sum().alias(REPEATED_ACTUAL)
         table = table.join(inputs.actual.frame.select(again), how="cross")
-    sums = [name for name in SUMS if name in table.collect_schema()]
+    sums = [name for name in _MERGED if name in table.collect_schema()]
     if not by_score:
         return inputs.table(table, ["k"], sums)
     bad = Fault((pl.col("click") == 2).fill_null(value=False), _BAD_CLICK)
@@ -407,7 +410,8 @@ def _scaled(inputs: Inputs, table: pl.LazyFrame) -> pl.LazyFrame:
     names = lines.collect_schema().names()
     factor = pl.col(_ITEMS).fill_null(0).cast(pl.Float64)
     return lines.with_columns(
-        pl.col(name) * factor**power for name, power in WEIGHTED.items() if name in names
+        *(pl.col(name) * factor**power for name, power in WEIGHTED.items() if name in names),
+        items=pl.col(_ITEMS),
     ).drop(_ITEMS)
 
 
@@ -423,19 +427,35 @@ def _per_k(small: pl.LazyFrame, request: Request, keys: Sequence[str]) -> pl.Laz
     lines = lines.filter(pl.col(_SHARE) > 0)
     if request.ties == "expected":
         lines = lines.with_columns(pl.col(name) * pl.col(_SHARE) for name in sums)
-    cut = lines.group_by(*keys, "k").agg(pl.col(sums).sum(), *(pl.col(f).max() for f in faults))
+    facts = [name for name in (*faults, "items") if name in names]
+    cut = lines.group_by(*keys, "k").agg(pl.col(sums).sum(), *(pl.col(f).max() for f in facts))
     # Ties share ranks, but the number of ranks in a list does not change.
     return cut.with_columns(pl.col("n").round().cast(pl.Int64))
 
 
-_ABSENT = {name: pl.lit(None, pl.Float64) for name in SUMS if name not in ("n", "pairs", "value")}
+_ABSENT = {
+    **{name: pl.lit(None, pl.Float64) for name in SUMS if name not in ("n", "pairs", "value")},
+    "items": pl.lit(None, pl.Int64),
+}
+
+
+def _whole_only(given: Mapping[str, Any]) -> str | None:
+    if given.get("propensity") is not None:
+        return None
+    return (
+        "without `propensity` it is one over the number of items in `actual`, and every part counts"
+        ' its own items: add `propensity="<column>"`'
+    )
+
 
 matches = Tally(
     name="ranking.matches",
     count=_count_matches,
     cells=("group", "k"),
-    sums={name: pl.col(name).sum() for name in SUMS},
+    sums=_MERGED,
     defaults=_ABSENT,
+    together=("user",),
+    whole=_whole_only,
     single=("ties", "repeats"),
 )
 
@@ -443,8 +463,10 @@ match_scores = Tally(
     name="ranking.match_scores",
     count=_count_match_scores,
     cells=("group", "k", "score", "click"),
-    sums={name: pl.col(name).sum() for name in SUMS},
+    sums=_MERGED,
     defaults=_ABSENT,
+    together=("user",),
+    whole=_whole_only,
     contains=(matches,),
     single=("ties", "repeats"),
 )

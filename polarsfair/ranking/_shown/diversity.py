@@ -282,8 +282,9 @@ overlaps = Tally(
     name="ranking.overlaps",
     count=_count_overlaps,
     cells=("group", "k", "item"),
-    sums={"unit": pl.col("unit").sum(), "lists": pl.col("lists").sum()},
+    sums={"lists": pl.col("lists").sum(), "unit": pl.col("unit").sum()},
     defaults={},
+    together=("user",),
     single=("repeats",),
 )
 
@@ -291,8 +292,9 @@ spreads = Tally(
     name="ranking.spreads",
     count=_count_spreads,
     cells=("group", "k"),
-    sums={"value": pl.col("value").sum(), "users": pl.col("users").sum()},
+    sums={"users": pl.col("users").sum(), "value": pl.col("value").sum()},
     defaults={},
+    together=("user",),
     single=("repeats",),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from polarsfair.ranking._inputs import BAD_POPULARITY, REPEATED_ITEM, fault_colu
 from polarsfair.ranking._shown.recs import Shown, inside, item_frame, per_k, shown_recs, with_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
 
@@ -212,10 +212,22 @@ def _merged(found: Shown, table: pl.LazyFrame) -> pl.LazyFrame:
     return found.inputs.table(merged.agg(*SUMS.values(), *worst), ["k", "item"], list(SUMS))
 
 
+def _whole_only(given: Mapping[str, Any]) -> str | None:
+    if given.get("items") is not None:
+        return None
+    return (
+        "without `items` the catalogue is the items that are found, and every part finds its own:"
+        " add `items=<frame>`"
+    )
+
+
 exposure = Tally(
     name="ranking.exposure",
     count=_count_exposure,
     cells=("group", "k", "item"),
     sums=SUMS,
-    defaults={},
+    defaults={name: pl.lit(None, dtype=dtype) for name, dtype in _FACTS.items()},
+    together=("user",),
+    whole=_whole_only,
+    alike={"items": pl.when(pl.col("catalogue").is_null().all()).then(pl.col("item").n_unique())},
 )

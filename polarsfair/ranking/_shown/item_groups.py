@@ -131,7 +131,8 @@ group_exposure = Tally(
     count=_count_group_exposure,
     cells=("group", "rank", "depth"),
     sums=SUMS,
-    defaults={},
+    defaults={"items": pl.lit(None, pl.Int64)},
+    together=("user",),
 )
 
 

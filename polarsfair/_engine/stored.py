@@ -1,0 +1,209 @@
+"""Stored tables: which ones can be stacked, what their sums must be, and how they merge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from polars.exceptions import SchemaError
+
+from polarsfair._engine.columns import TEXT
+from polarsfair._engine.faults import Fault, guarded, raise_faults
+from polarsfair._engine.slices import aggregated, hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polarsfair._engine.tally import Tally
+
+_TABLE = hidden("table")
+"""Numbers the tables of a call, so that an error can name them."""
+
+_LIMIT = float(2**63 - 2**10)
+"""Sums beyond this, as floats, may have passed 64 bits."""
+
+_WEIGHTS = ("w", "w2")
+"""Sums that are null in a line without weights."""
+
+
+def stack(tables: Sequence[pl.LazyFrame], tally: Tally) -> pl.LazyFrame:
+    """Stack tables of one tally into one frame, numbered, after checking that they fit."""
+    if not tables:
+        msg = "`measure` needs at least one table"
+        raise ValueError(msg)
+    schemas = [table.collect_schema() for table in tables]
+    _check_columns(schemas, tally)
+    numbered = [
+        _with_plain_sums(table, schema, tally).with_columns(pl.lit(number).alias(_TABLE))
+        for number, (table, schema) in enumerate(zip(tables, schemas, strict=True), start=1)
+    ]
+    if len(numbered) == 1:
+        return numbered[0]
+    stacked = pl.concat(numbered, how="diagonal_relaxed")
+    try:
+        stacked.collect_schema()
+    except SchemaError as error:
+        reason = str(error).partition("\n")[0]
+        msg = (
+            f"these tables have columns of different dtypes; cast them to the same dtypes: {reason}"
+        )
+        raise SchemaError(msg) from None
+    return stacked
+
+
+def _check_columns(schemas: Sequence[pl.Schema], tally: Tally) -> None:
+    """Raise if tables were counted from other columns, or if their keys are of other kinds."""
+    names = list(dict.fromkeys(name for schema in schemas for name in schema))
+    sums = tally.sums_of(names)
+    first: dict[str, tuple[int, pl.DataType]] = {}
+    for number, schema in enumerate(schemas, start=1):
+        missing = [n for n in sums if n not in tally.defaults and n in names and n not in schema]
+        if missing:
+            msg = (
+                f"table {number} of {len(schemas)} has no column {', '.join(map(repr, missing))},"
+                " which other tables have: count all tables with the same roles, or measure each"
+                " table separately"
+            )
+            raise SchemaError(msg)
+        for name, dtype in schema.items():
+            before, other = first.setdefault(name, (number, dtype))
+            if kind_of(other) is None:
+                first[name] = (number, dtype)
+            elif kind_of(dtype) not in (None, kind_of(other)) and name not in sums:
+                msg = (
+                    f"{name!r} is {other} in table {before} and {dtype} in table {number}: cast"
+                    " them to the same dtype, or measure each table separately"
+                )
+                raise SchemaError(msg)
+
+
+def kind_of(dtype: Any) -> object:
+    """Return what dtypes of equal values have in common; None, of a null column, fits all."""
+    if dtype == pl.Null:
+        return None
+    if isinstance(dtype, pl.Struct):
+        return {field.name: kind_of(field.dtype) for field in dtype.fields}
+    if dtype in TEXT:
+        return "text"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_float():
+        return "float"
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    return str(dtype.base_type()), zone
+
+
+def _with_plain_sums(table: pl.LazyFrame, schema: pl.Schema, tally: Tally) -> pl.LazyFrame:
+    """Bring sums to Int64 or Float64: other integers wrap, and decimals divide in their own way."""
+    plain = {}
+    for name in tally.sums_of(schema.names()):
+        dtype = schema.get(name)
+        if dtype is None or dtype == pl.Null:
+            continue
+        if not dtype.is_numeric():
+            msg = f"{name!r} of a table of `{tally.name}` is a number; here it is {dtype}"
+            raise TypeError(msg)
+        plain[name] = _plain(pl.col(name), dtype, count=name == tally.size)
+    return table.with_columns(**plain) if plain else table
+
+
+def _plain(column: pl.Expr, dtype: pl.DataType, *, count: bool) -> pl.Expr:
+    whole = dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
+    if whole:
+        # What is beyond 64 bits becomes null, which is not a count.
+        return column.cast(pl.Int64, strict=False)
+    value = column.cast(pl.Float64)
+    if not count:
+        return value
+    return pl.when(value == value.floor()).then(value).cast(pl.Int64, strict=False)
+
+
+def merge(
+    table: pl.LazyFrame, tally: Tally, by: Sequence[pl.Expr], columns: Sequence[str]
+) -> pl.LazyFrame:
+    """Merge the lines of one cell, within the slices that are kept."""
+    cells = [cell for cell in tally.cells if cell in columns]
+    sums = {name: sum_ for name, sum_ in tally.sums_of(columns).items() if name in columns}
+    lines = raise_faults(table, _line_faults(table, tally, list(sums), cells), [tally.size])
+    if by or "group" in cells:
+        lines = _of_equal_tables(lines, tally)
+    named = tally.with_defaults(lines, stacked=True).select(*by, *cells, *sums)
+    keys = [column.meta.output_name() for column in by] + cells
+    schema = named.collect_schema()
+    whole = [name for name in sums if schema[name] == pl.Int64]
+    totals = {_total(name): pl.col(name).cast(pl.Float64).sum() for name in whole}
+    facts = [name for name, how in sums.items() if how.meta.eq(pl.col(name).max())]
+    least = {hidden("least", name): pl.col(name).min() for name in facts}
+    merged = aggregated(named, keys, {**sums, **totals, **least})
+    faults = [_overflow(name) for name in whole] + [_not_one(name) for name in facts]
+    merged = raise_faults(merged, faults, [tally.size])
+    return merged.select(*keys, *sums).cache()
+
+
+def _of_equal_tables(lines: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
+    """Return the lines, or raise if the tables differ in a fact that slices or groups rest on."""
+    for name, fact in tally.alike.items():
+        found = lines.group_by(_TABLE).agg(fact.alias(name))
+        different = hidden("different", name)
+        facts = {different: pl.col(name).drop_nulls().n_unique()}
+        message = (
+            f"the tables have different numbers of {name}, so that slices and groups would be"
+            f" compared with different ones: count all tables with the same `{name}=<frame>`"
+        )
+        lines = guarded(lines, [], facts, [Fault(pl.col(different) > 1, message)], found)
+    return lines
+
+
+def _not_one(name: str) -> Fault:
+    different = (pl.col(name) != pl.col(hidden("least", name))).fill_null(value=False)
+    return Fault(
+        different,
+        f"{name!r} differs between tables that would be merged: it belongs to the frame that they"
+        " were counted with, so count them with the same one",
+    )
+
+
+def _total(name: str) -> str:
+    return hidden("total", name)
+
+
+def _overflow(name: str) -> Fault:
+    message = f"the tables' {name!r} add up to more than 64 bits hold"
+    instead = f': `table.with_columns(pl.col("{name}").cast(pl.Float64))` holds more'
+    return Fault(pl.col(_total(name)) > _LIMIT, message + instead * (name in _WEIGHTS))
+
+
+def _line_faults(
+    table: pl.LazyFrame, tally: Tally, sums: Sequence[str], cells: Sequence[str]
+) -> list[Fault]:
+    """Return the faults of lines that no counting can have made."""
+    schema = table.collect_schema()
+    size = pl.col(tally.size)
+    faults = [_impossible(size.is_null() | (size < 0), tally.size, "is not a count")]
+    for name in sums:
+        column = pl.col(name)
+        if name != tally.size and (schema[name].is_integer() or name in _WEIGHTS):
+            bad = (column < 0) | (
+                column.is_nan() if schema[name].is_float() else pl.lit(value=False)
+            )
+            faults.append(_impossible(bad, name, "is negative or NaN"))
+        if name not in tally.defaults and name != tally.size:
+            known = pl.all_horizontal(
+                pl.lit(value=True), *(pl.col(cell).is_not_null() for cell in cells)
+            )
+            lacking = (size > 0) & known & column.is_null()
+            faults.append(_impossible(lacking, name, "is null although there are rows"))
+    return faults
+
+
+def _impossible(bad: pl.Expr, name: str, what: str) -> Fault:
+    bad = bad.fill_null(value=False)
+    tables = pl.col(_TABLE).filter(bad).unique().sort().cast(pl.String).implode().list.join(", ")
+    message = (
+        pl.lit(f"{name!r} {what} in ")
+        + bad.sum().cast(pl.String)
+        + pl.lit(" line(s), of table ")
+        + tables.first()
+        + pl.lit(": leave these lines out or count the table again")
+    )
+    return Fault(bad.any(), message)
