@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 
-import polars as pl
-from polars.exceptions import PolarsError
-
 import polarsfair as pf
+from polarsfair._cli import sql
 from polarsfair._typing import FRAME_ROLES, ROLES
 
 OWN_FLAGS = frozenset(
@@ -104,17 +102,14 @@ def _sql(python: str) -> str:
     """Return an expression as SQL, if it is of a kind that messages show."""
     python = re.sub(r'(?:pl\.)?col\("([^"]+)"\)', lambda column: _identifier(column[1]), python)
     python = python.replace("pl.col(...)", "...")
-    for pattern, sql in SQL:
-        python = re.sub(f"^{pattern}$", sql, python)
+    for pattern, written in SQL:
+        python = re.sub(f"^{pattern}$", written, python)
     return python
 
 
 def _identifier(name: str) -> str:
     """Return the name of a column in SQL, in double quotes if it needs them."""
-    try:
-        plain = pl.sql_expr(name).meta.eq(pl.col(name))
-    except PolarsError:
-        plain = name == "..."
+    plain = name == "..." or sql.is_column(name)
     return name if plain else f'"{name}"'
 
 

@@ -19,6 +19,7 @@ from polars.datatypes import TemporalType
 from polars.exceptions import PolarsError
 
 import polarsfair as pf
+from polarsfair._cli import sql
 from polarsfair._engine.catalog import FAMILIES
 from polarsfair._engine.columns import check_columns, columns_of
 from polarsfair._typing import FRAME_ROLES, ROLES
@@ -232,11 +233,7 @@ def _columns(text: str, schema: pl.Schema) -> list[str | pl.Expr]:
     parts = [part.strip() for part in text.split(",")]
     if all(part in schema or part.isidentifier() for part in parts):
         return list(parts)
-    try:
-        return [pl.sql_expr(text)]
-    except PolarsError as error:
-        msg = f"{text!r} is neither a column nor a Polars SQL expression: {error}"
-        raise ValueError(msg) from None
+    return [sql.expression(text)]
 
 
 def reference(text: str, groups: Mapping[str, pl.DataType]) -> object:
