@@ -1,25 +1,27 @@
 """The command line, a thin layer over the Python functions.
 
-`polarsfair._cli.parse` turns what was typed into objects, `polarsfair._cli.show` turns results into
-tables, and `polarsfair._cli.flags` turns the Python code in error messages into flags.
+`polarsfair._cli.parse` turns what was typed into objects, `polarsfair._cli.lakes` opens files,
+`polarsfair._cli.output` writes them, `polarsfair._cli.show` turns results into tables, and
+`polarsfair._cli.flags` turns the Python code in error messages into flags.
 """
 
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import polars as pl
 import typer
 from polars.exceptions import PolarsError
-from rich.console import RenderableType
 
 import polarsfair as pf
-from polarsfair._cli import flags, parse, show
+from polarsfair._cli import flags, lakes, output, parse, show, stored
 from polarsfair._cli.demo import run_demo
+from polarsfair._cli.lakes import Lake as Opened
 from polarsfair._engine.frames import fault_message
+from polarsfair._typing import FRAME_ROLES
 
 app = typer.Typer(
     help="Fairness, ranking and clustering metrics over Parquet lakes.",
@@ -80,6 +82,9 @@ Out: TypeAlias = Annotated[
     Path | None,
     typer.Option(help="Write the result to FILE.parquet, .csv or .json.", metavar="FILE"),
 ]
+Overwrite: TypeAlias = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the file of --out if it exists.")
+]
 
 EXAMPLES = (
     "Examples",
@@ -90,12 +95,6 @@ EXAMPLES = (
     ),
     "polarsfair evaluate points.parquet --metrics silhouette --role cluster=c --role features=x,y",
 )
-
-WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
-    ".parquet": pl.DataFrame.write_parquet,
-    ".csv": pl.DataFrame.write_csv,
-    ".json": pl.DataFrame.write_json,
-}
 
 
 @app.callback(invoke_without_command=True)
@@ -125,17 +124,22 @@ def evaluate(
     ref: Ref = None,
     option: Options = None,
     out: Out = None,
+    *,
+    overwrite: Overwrite = False,
 ) -> None:
     """Evaluate metrics over the rows of a lake, in one scan."""
-    _check_destination(out)
-    requested = parse.metrics(metrics)
-    rows = parse.scan(lake)
     named = {"group": group, "pred": pred, "label": label, "score": score, "weight": weight}
-    keywords = parse.keywords(rows, named, role, option)
+    texts = parse.role_texts(named, role)
+    _check_destination(out, _sources(lake, texts), overwrite=overwrite)
+    requested = parse.metrics(metrics)
+    opened = _open(lake, texts, out)
+    rows = opened["rows"].rows
+    keywords = parse.keywords(rows, texts, _frames(opened), option)
     if ref is not None:
         keywords["ref"] = parse.reference(ref, parse.groups(rows, keywords.get("group")))
     result = pf.evaluate(rows, requested, by=parse.columns(rows, by), **keywords)
-    _deliver(result, out, lambda frame: show.values(frame, requested))
+    frame = _collect(result, opened.values(), out)
+    _deliver(frame, out, lambda rows: show.values(rows, requested), overwrite=overwrite)
 
 
 @app.command()
@@ -156,15 +160,28 @@ def tally(
     by: By = None,
     option: Options = None,
     out: Out = None,
+    *,
+    overwrite: Overwrite = False,
 ) -> None:
     """Count the rows of a lake into a small table that can be stored and merged."""
-    _check_destination(out)
-    counted = parse.tally(tally)
-    rows = parse.scan(lake)
     named = {"group": group, "pred": pred, "label": label, "score": score, "weight": weight}
-    keywords = parse.keywords(rows, named, role, option)
+    texts = parse.role_texts(named, role)
+    _check_destination(out, _sources(lake, texts), overwrite=overwrite)
+    counted = parse.tally(tally)
+    opened = _open(lake, texts, out)
+    rows = opened["rows"].rows
+    keywords = parse.keywords(rows, texts, _frames(opened), option)
+    typed, slices = parse.as_typed(rows, {**texts, "by": by or []})
+    record = stored.record(counted.name, typed, parse.options(option), slices, opened)
     table = counted(rows, by=parse.columns(rows, by), **keywords)
-    _deliver(table.sort(parse.keys(table, counted)), out, show.frame)
+    frame = _collect(table.sort(parse.keys(table, counted)), opened.values(), out)
+    stored.check_unchanged(record, opened)
+    if out is not None and out.suffix != ".parquet":
+        _warn(
+            f"`--out {out}` cannot carry a record of the request, and `polarsfair measure` reads"
+            f" only Parquet: write `--out {out.with_suffix('.parquet')}` to measure it later"
+        )
+    _deliver(frame, out, show.frame, stored.as_metadata(record), overwrite=overwrite)
 
 
 @app.command()
@@ -175,16 +192,24 @@ def measure(
     ref: Ref = None,
     option: Options = None,
     out: Out = None,
+    *,
+    overwrite: Overwrite = False,
 ) -> None:
     """Compute metrics from stored tables, merging them first."""
-    _check_destination(out)
+    _check_destination(out, tables, overwrite=overwrite)
     requested = parse.metrics(metrics)
-    parts = parse.scan_each(tables)
+    opened = lakes.open_each(tables)
+    output.check_inputs(out, [path for lake in opened for path in lake.files])
+    unchecked = stored.check([path for lake in opened for path in lake.files])
+    parts = [lake.rows for lake in opened]
     keywords = parse.options(option)
     if ref is not None:
         keywords["ref"] = parse.reference(ref, parse.groups(parts[0], "group"))
     result = pf.measure(parts, requested, by=parse.columns(parts[0], by), **keywords)
-    _deliver(result, out, lambda frame: show.values(frame, requested))
+    frame = _collect(result, opened, out)
+    if unchecked:
+        _warn(unchecked)
+    _deliver(frame, out, lambda rows: show.values(rows, requested), overwrite=overwrite)
 
 
 @app.command("metrics")
@@ -193,16 +218,18 @@ def catalogue(
         str | None, typer.Argument(help="A metric or a function to explain: ndcg, fairness.roc.")
     ] = None,
     out: Out = None,
+    *,
+    overwrite: Overwrite = False,
 ) -> None:
     """List all metrics, or explain one."""
-    _check_destination(out)
+    _check_destination(out, [], overwrite=overwrite)
     if name is not None:
         if out is not None:
             msg = f"`--out` writes the whole catalogue: leave out {name!r}"
             raise ValueError(msg)
-        show.console().print(show.explanation(parse.member(name)), markup=False)
+        show.explain(parse.member(name))
         return
-    _deliver(pf.catalog().lazy(), out, show.catalogue)
+    _deliver(pf.catalog(), out, show.catalogue, overwrite=overwrite)
 
 
 @app.command()
@@ -219,45 +246,61 @@ def demo(
     run_demo(rows, directory)
 
 
-def _check_destination(out: Path | None) -> None:
-    """Raise before any work is done if `out` cannot be written."""
-    if out is None:
-        return
-    if out.suffix not in WRITERS:
-        msg = f"`--out {out}`: the file extension sets the format; use one of {', '.join(WRITERS)}"
-        raise ValueError(msg)
-    if not out.parent.is_dir():
-        msg = f"`--out {out}`: the directory {str(out.parent)!r} does not exist"
-        raise FileNotFoundError(msg)
-    if not os.access(out.parent, os.W_OK):
-        msg = f"`--out {out}`: no permission to write in {str(out.parent)!r}"
-        raise PermissionError(msg)
-    if out.is_dir():
-        msg = f"`--out {out}` is a directory: name a file, such as {out / ('values' + out.suffix)}"
-        raise IsADirectoryError(msg)
+def _check_destination(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
+    output.check(out, sources, overwrite=overwrite)
+
+
+def _sources(lake: Sequence[str], texts: Mapping[str, list[str]]) -> list[str]:
+    """List every source of a request, as typed: the lake and the frames of roles."""
+    return [*lake, *(source for name in FRAME_ROLES for source in texts.get(name, []))]
+
+
+def _open(
+    lake: Sequence[str], texts: Mapping[str, list[str]], out: Path | None
+) -> dict[str, Opened]:
+    """Open the lake, called "rows", and the frames of roles."""
+    sources = {"rows": lake, **{name: texts[name] for name in FRAME_ROLES if name in texts}}
+    opened = dict(zip(sources, lakes.open_lakes(sources.values()), strict=True))
+    output.check_inputs(out, [path for lake in opened.values() for path in lake.files])
+    return opened
+
+
+def _frames(opened: Mapping[str, Opened]) -> dict[str, pl.LazyFrame]:
+    return {name: lake.rows for name, lake in opened.items() if name != "rows"}
+
+
+def _collect(result: pl.LazyFrame, opened: Iterable[Opened], out: Path | None) -> pl.DataFrame:
+    """Collect on the streaming engine. If a file stops the query, the error names it."""
+    if out is not None and out.suffix == ".csv":
+        _check_flat(result.collect_schema(), out)
+    try:
+        with show.working("reading"):
+            return result.collect(engine="streaming")
+    except PolarsError as error:
+        blamed = None if fault_message(error) else lakes.blamed(list(opened), error)
+        if blamed is None:
+            raise
+        raise ValueError(blamed) from None
 
 
 def _deliver(
-    result: pl.LazyFrame, out: Path | None, render: Callable[[pl.DataFrame], RenderableType]
+    frame: pl.DataFrame,
+    out: Path | None,
+    render: Callable[[pl.DataFrame], show.Sheet],
+    metadata: Mapping[str, str] | None = None,
+    *,
+    overwrite: bool,
 ) -> None:
-    """Collect on the streaming engine, then print the result or write it to `out`."""
-    if out is not None and out.suffix == ".csv":
-        _check_flat(result.collect_schema(), out)
-    with show.working("reading"):
-        frame = result.collect(engine="streaming")
+    """Print the result or write it to `out`."""
     if out is None:
         show.put(frame, render)
-        return
-    # Whoever reads `out` sees the old file or the new one, never an incomplete one.
-    unfinished = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        WRITERS[out.suffix](frame, unfinished)
-        unfinished.replace(out)
-    except OSError as error:
-        msg = f"`--out {out}` cannot be written: {str(error).partition(': ')[0]}"
-        raise OSError(msg) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    else:
+        carried = metadata if out.suffix == ".parquet" else None
+        output.write(frame, out, carried, overwrite=overwrite)
+
+
+def _warn(message: str) -> None:
+    typer.echo(f"polarsfair: warning: {show.escaped(message)}", err=True)
 
 
 def _check_flat(schema: pl.Schema, out: Path) -> None:
@@ -272,11 +315,19 @@ def _check_flat(schema: pl.Schema, out: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Invalid input exits with code 2 and a one-line message."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A pipe or an old terminal may not be able to encode every letter of a group's name.
-        sys.stdout.reconfigure(errors="replace")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A pipe or an old terminal may not be able to encode every letter of a group's name.
+            stream.reconfigure(errors="replace" if stream is sys.stdout else "backslashreplace")
     try:
         code = app(arguments, standalone_mode=False)
+    except BrokenPipeError:
+        # Whoever reads has enough, as in `... | head`. Nothing is left to be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(128 + 13) from None
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("polarsfair: interrupted", err=True)
+        raise SystemExit(130) from None
     except (typer.TyperException, ValueError, TypeError, PolarsError, OSError) as error:
         typer.echo(f"polarsfair: {_one_line(error)}", err=True)
         raise SystemExit(2) from None
@@ -288,5 +339,8 @@ def _one_line(error: Exception) -> str:
     message = str(error)
     if isinstance(error, typer.TyperException):
         message = flags.unknown_flag(error.format_message())
-    lines = (fault_message(error) or message).strip().splitlines()
-    return flags.as_flags(lines[0]) if lines else type(error).__name__
+    found = fault_message(error) or message.strip()
+    if isinstance(error, PolarsError) and found == message.strip():
+        # Polars adds its query plan; a line break in our own messages is part of a name.
+        found = found.partition("\n")[0]
+    return show.escaped(flags.as_flags(found)) if found else type(error).__name__

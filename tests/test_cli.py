@@ -18,7 +18,7 @@ from rich.console import Console
 
 import polarsfair as pf
 from polarsfair import cli, fairness
-from polarsfair._cli import flags, parse, sample, show
+from polarsfair._cli import flags, lakes, output, parse, sample, show
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -48,12 +48,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture
-def values(run: Run, tmp_path: Path) -> Callable[..., pl.DataFrame]:
+def values(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., pl.DataFrame]:
     """Call the command line with `--out` and read the file that it wrote."""
 
     def call(*arguments: object) -> pl.DataFrame:
-        out = tmp_path / "values.parquet"
-        assert run(*arguments, "--out", out) == (0, "", "")
+        out = tmp_path_factory.mktemp("out") / "values.parquet"
+        code, text, said = run(*arguments, "--out", out)
+        # The tables of these tests were written from Python, and carry no record.
+        unknown = arguments[0] == "measure" and "has no record of its request" in said
+        assert (code, text, said.count("\n")) == (0, "", int(unknown))
         return pl.read_parquet(out)
 
     return call
@@ -102,7 +105,7 @@ def test_many_metrics_by_slice_are_listed_one_below_the_other(run: Run, lake: Pa
     code, out, _ = run("evaluate", lake, "--metrics", asked, *COLUMNS, "--by", "country")
     assert code == 0
     assert all(f" {name} " in out for name in names)
-    assert len(out.splitlines()) == 4 + len(names) * len(sample.COUNTRIES)
+    assert len(out.splitlines()) == 1 + len(names) * len(sample.COUNTRIES)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
@@ -110,7 +113,8 @@ def test_out_is_read_by_its_suffix(run: Run, lake: Path, tmp_path: Path, suffix:
     out = tmp_path / f"values.{suffix}"
     out.write_text("what was there before")
     metrics = "stat_parity,disparate_impact"
-    code = run("evaluate", lake, "--metrics", metrics, *COLUMNS, "--by", "country", "--out", out)
+    asked = ("evaluate", lake, "--metrics", metrics, *COLUMNS, "--by", "country", "--out", out)
+    code = run(*asked, "--overwrite")
     reader = getattr(pl, f"read_{suffix}")
     expected = pf.evaluate(
         rows(lake), [fairness.stat_parity, fairness.disparate_impact], by="country", **ROLES
@@ -128,10 +132,11 @@ def test_out_keeps_the_old_file_when_writing_fails(
         msg = "no space left on device"
         raise OSError(msg)
 
-    monkeypatch.setitem(cli.WRITERS, ".json", full)
+    monkeypatch.setitem(output.WRITERS, ".json", full)
     out = tmp_path / "values.json"
     out.write_text("old")
-    code, _, err = run("evaluate", lake, "--metrics", "stat_parity", *COLUMNS, "--out", out)
+    asked = ("evaluate", lake, "--metrics", "stat_parity", *COLUMNS, "--out", out)
+    code, _, err = run(*asked, "--overwrite")
     said = f"polarsfair: `--out {out}` cannot be written: no space left on device\n"
     assert (code, err) == (2, said)
     assert out.read_text() == "old"
@@ -170,7 +175,7 @@ def test_directories_hide_what_writers_hide(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         frame.write_parquet(tmp_path / name)
     (tmp_path / "_SUCCESS").touch()
-    assert parse.scan([str(tmp_path)]).collect().height == 2
+    assert lakes.scan([str(tmp_path)]).collect().height == 2
 
 
 def test_columns_that_came_later_do_no_harm(
@@ -328,11 +333,11 @@ def test_tables_with_and_without_weights_add_up(
 def test_tally_prints_a_sorted_table(run: Run, lake: Path) -> None:
     code, out, _ = run("tally", lake, "--group", "sex", "--pred", "approved", "--by", "country")
     table = fairness.decisions(rows(lake), group="sex", pred="approved", by="country")
-    lines = [line.split("│") for line in out.splitlines() if line.startswith("│")]
-    assert code == 0
+    head, *lines = [line.split() for line in out.splitlines()]
+    assert (code, head) == (0, ["country", "group", "pred", "n"])
     assert len(lines) == table.height
-    assert [line[1].strip() for line in lines] == sorted(table["country"])
-    assert sum(int(line[4].replace(",", "")) for line in lines) == 3000
+    assert [line[0] for line in lines] == sorted(table["country"])
+    assert sum(int(line[3].replace(",", "")) for line in lines) == 3000
 
 
 def test_tally_of_another_kind(values: Callable[..., pl.DataFrame], lake: Path) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 import polarsfair as pf
 from polarsfair import fairness
-from polarsfair._cli import parse, sample, show
+from polarsfair._cli import lakes, sample, show
+from polarsfair._cli.output import undoing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.table import Table
 
 REFERENCE = "M"
@@ -44,11 +49,20 @@ ASCII_BLOCK = "#"
 
 
 def run_demo(rows: int, directory: Path | None) -> None:
-    """Write the lake, evaluate it and print rates, metrics and commands to try next."""
-    where = _prepared(directory)
-    with show.working(f"writing {rows:,} loan decisions"):
-        files = list(sample.write_lake(where, rows))
-    lake = parse.scan([str(where)])
+    """Write the lake, evaluate it and print rates, metrics and commands to try next.
+
+    If that is interrupted or fails, the lake is removed again.
+    """
+    made: list[Path] = []
+    with undoing(lambda: _remove(made)):
+        where = _prepared(directory, made)
+        with show.working(f"writing {rows:,} loan decisions"):
+            files = list(sample.write_lake(where, rows))
+        _show(rows, where, len(files))
+
+
+def _show(rows: int, where: Path, files: int) -> None:
+    lake = lakes.scan([str(where)])
     queries: list[pl.LazyFrame] = [
         pf.by_group(lake, RATES, ref=REFERENCE, **ROLES),
         pf.evaluate(lake, NAMED, ref=REFERENCE, **ROLES),
@@ -57,20 +71,39 @@ def run_demo(rows: int, directory: Path | None) -> None:
     with show.working("counting"):
         rates, named, sliced = pl.collect_all(queries, engine="streaming")
     screen = show.console()
-    screen.print(f"{rows:,} made-up loan decisions in {len(files)} files under {where}\n")
+    shown = show.escaped(str(where))
+    screen.print(f"{rows:,} made-up loan decisions in {files} files under {shown}\n", markup=False)
     screen.print(_rates(rates), "")
-    screen.print(show.values(named, NAMED, f"Women against men (reference {REFERENCE})"), "")
-    screen.print(show.values(sliced, SLICED, "The same by country"))
+    title = f"Women against men (reference {REFERENCE})"
+    screen.print(show.values(named, NAMED, title).drawn(), "")
+    screen.print(show.values(sliced, SLICED, "The same by country").drawn())
     screen.print(_next_steps(where), markup=False, soft_wrap=True)
 
 
-def _prepared(directory: Path | None) -> Path:
+def _prepared(directory: Path | None, made: list[Path]) -> Path:
+    """Make the directory of the lake; `made` lists what to remove if the demo does not finish."""
     if directory is None:
-        return Path(tempfile.mkdtemp(prefix="polarsfair-demo-"))
+        # The name is chosen before the directory exists: a signal in between loses nothing.
+        directory = Path(tempfile.gettempdir()) / f"polarsfair-demo-{secrets.token_hex(6)}"
+        made.append(directory)
+        directory.mkdir(mode=0o700)
+        return directory
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         msg = f"`--dir {directory}` is not an empty directory: name a new one"
         raise FileExistsError(msg)
+    parts = [directory / f"day={day}" for day in sample.DAYS]
+    made += [*parts, *(path for path in (directory, *directory.parents) if not path.exists())]
     return directory
+
+
+def _remove(made: list[Path]) -> None:
+    """Remove the directories of the lake, and then those around it that are empty."""
+    for path in made:
+        if path.name.startswith(("day=", "polarsfair-demo-")):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.rmdir()
 
 
 def _rates(rates: pl.DataFrame) -> Table:
@@ -88,13 +121,18 @@ def _rates(rates: pl.DataFrame) -> Table:
             shown.add_row(
                 metric.name if i == 0 else "",
                 line["group"] or "unknown",
-                show.cell(line["n"]),
-                show.cell(line["value"]),
+                show.number(line["n"]),
+                "null" if line["value"] is None else show.number(line["value"]),
                 block * round(BAR * (line["value"] or 0)),
-                show.optional(None if line["group"] == REFERENCE else line["difference"]),
+                _difference(line),
             )
         shown.add_section()
     return shown
+
+
+def _difference(line: Mapping[str, Any]) -> str:
+    own = line["group"] == REFERENCE or line["difference"] is None
+    return "" if own else show.number(line["difference"])
 
 
 def _next_steps(where: Path) -> str:

@@ -14,7 +14,7 @@ from polarsfair._cli import sql
 from polarsfair._typing import FRAME_ROLES, ROLES
 
 OWN_FLAGS = frozenset(
-    "group pred label score weight by ref role option metrics tally out dir rows".split()
+    "group pred label score weight by ref role option metrics tally out overwrite dir rows".split()
 )
 """Names with a flag of their own. Other roles are passed by `--role`, options by `--option`."""
 
@@ -55,6 +55,8 @@ def as_flags(message: str) -> str:
 
 def _typed(code: str) -> str:
     """Return what to type instead of Python code. Names and flags stay as they are."""
+    if code.startswith(("--", "polarsfair ", "python -c ")):
+        return code
     if call := re.fullmatch(r"(\w+\.\w+)\(frame, ([^)]*)\)", code):
         return _command(call[1], re.findall(r"(\w+)=", call[2]))
     for python, instead in BARE:
@@ -118,6 +120,15 @@ def _flag(name: str, value: str) -> str:
     if name in OWN_FLAGS:
         return f"--{name} {_quoted(value)}"
     return f"{'--role' if name in ROLES else '--option'} {_quoted(f'{name}={value}')}"
+
+
+def flag(name: str, texts: str | list[str], *, option: bool = False) -> str:
+    """Return what to type for a role, for slices, or for an option, with these texts."""
+    listed = [texts] if isinstance(texts, str) else texts
+    if name in OWN_FLAGS and not option:
+        return " ".join(f"--{name} {_quoted(text)}" for text in listed)
+    kind = "--option" if option else "--role"
+    return " ".join(f"{kind} {_quoted(f'{name}={text}')}" for text in listed)
 
 
 def _quoted(words: str) -> str:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import ast
 import difflib
-import glob
 import inspect
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -41,56 +39,11 @@ SEVERAL = ("group", "features")
 SHORTEST = 4
 """The fewest letters of a word that is searched for in docstrings."""
 
+DEEPEST = 9
+"""The most comparisons in each other that are parsed. One is all that has a meaning."""
+
 REFERENCES = {"overall": pf.OVERALL, "rest": pf.REST}
 """References that are not one of the groups."""
-
-
-def scan(sources: Sequence[str]) -> pl.LazyFrame:
-    """Scan files, globs, directories and object-store URLs as one frame, with hive columns."""
-    paths = files(sources)
-    remote = any("://" in path for path in paths)
-    # Local globs are already expanded; expanding them again would misread a `[` in a file's name.
-    # Some files may have columns that the first file lacks: ignore them unless they are requested.
-    rows = pl.scan_parquet(paths, hive_partitioning=True, glob=remote, extra_columns="ignore")
-    try:
-        rows.collect_schema()
-    except (PolarsError, OSError) as error:
-        msg = f"{paths[0]!r} cannot be read as Parquet: {error}"
-        raise ValueError(msg) from None
-    return rows
-
-
-def scan_each(sources: Sequence[str]) -> list[pl.LazyFrame]:
-    """Scan every file separately, because stored tables may differ in their columns."""
-    return [scan([path]) for path in files(sources)]
-
-
-def files(sources: Sequence[str]) -> list[str]:
-    """List the Parquet files of `sources`. URLs stay as they are."""
-    return [path for source in sources for path in _files(source)]
-
-
-def _files(source: str) -> list[str]:
-    if "://" in source:
-        return [source]
-    found = [source] if Path(source).exists() else sorted(glob.glob(source, recursive=True))
-    listed = [file for path in found for file in _within(Path(path))]
-    if not listed:
-        nothing = "is not a file or a directory, and no file matches it"
-        msg = f"{source!r} {'contains no .parquet file' if found else nothing}"
-        raise FileNotFoundError(msg)
-    return listed
-
-
-def _within(path: Path) -> list[str]:
-    """List the Parquet files of a directory, except hidden ones, whose names begin with _ or ."""
-    if not path.is_dir():
-        return [str(path)]
-    return sorted(
-        str(file)
-        for file in path.rglob("*.parquet")
-        if not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
-    )
 
 
 def metrics(texts: Iterable[str]) -> list[pf.Metric]:
@@ -111,6 +64,9 @@ def metrics(texts: Iterable[str]) -> list[pf.Metric]:
 
 def metric(text: str) -> pf.Metric:
     """Find a metric: ``stat_parity``, ``ratio(accuracy)``, or with its family ``ranking.f1``."""
+    if text.count("(") > DEEPEST:
+        msg = f"`--metrics` has {text.count('('):,} comparisons in each other: write only one"
+        raise ValueError(msg)
     combined = re.fullmatch(r"(\w+)\((.+)\)", text)
     if combined and combined[1] in COMBINATORS:
         return COMBINATORS[combined[1]](metric(combined[2].strip()))
@@ -185,22 +141,23 @@ def keys(table: pl.LazyFrame, tally: pf.Tally) -> list[str]:
 
 def keywords(
     rows: pl.LazyFrame,
-    named: Mapping[str, str | list[str] | None],
-    role: list[str] | None,
+    texts: Mapping[str, list[str]],
+    frames: Mapping[str, pl.LazyFrame],
     option: list[str] | None,
 ) -> dict[str, Any]:
-    """Parse the roles, with and without a flag of their own, and the options."""
-    return roles(rows, {**named, **more_roles(role)}) | options(option)
-
-
-def roles(rows: pl.LazyFrame, texts: Mapping[str, str | list[str] | None]) -> dict[str, Any]:
-    """Parse roles as columns or SQL expressions over `rows`, or scan them as lakes."""
-    given = {name: [text] if isinstance(text, str) else text for name, text in texts.items()}
-    return {
-        name: scan(text) if name in FRAME_ROLES else role(rows, name, text)
-        for name, text in given.items()
-        if text
+    """Parse the roles, which are columns or SQL expressions over `rows`, and the options."""
+    columns = {
+        name: role(rows, name, text) for name, text in texts.items() if name not in FRAME_ROLES
     }
+    return {**columns, **frames, **options(option)}
+
+
+def role_texts(
+    named: Mapping[str, str | list[str] | None], role: list[str] | None
+) -> dict[str, list[str]]:
+    """Return what was typed for each role, with and without a flag of its own."""
+    given = {name: [text] if isinstance(text, str) else text for name, text in named.items()}
+    return {name: text for name, text in {**given, **more_roles(role)}.items() if text}
 
 
 def role(rows: pl.LazyFrame, name: str, texts: list[str]) -> str | pl.Expr | list[str | pl.Expr]:
@@ -227,13 +184,32 @@ def columns(rows: pl.LazyFrame, texts: list[str] | None) -> list[str | pl.Expr]:
 
 
 def _columns(text: str, schema: pl.Schema) -> list[str | pl.Expr]:
+    parts = split(text, schema)
+    plain = len(parts) > 1 or parts[0] in schema or parts[0].isidentifier()
+    return list(parts) if plain else [sql.expression(text)]
+
+
+def split(text: str, schema: pl.Schema) -> list[str]:
+    """Split names that are separated by commas. A column or an SQL expression stays whole."""
     if text in schema:
         return [text]
     # A single word is a name even if the schema lacks it: the engine then suggests a similar one.
     parts = [part.strip() for part in text.split(",")]
-    if all(part in schema or part.isidentifier() for part in parts):
-        return list(parts)
-    return [sql.expression(text)]
+    return parts if all(part in schema or part.isidentifier() for part in parts) else [text]
+
+
+def as_typed(
+    rows: pl.LazyFrame, texts: Mapping[str, list[str]]
+) -> tuple[dict[str, str | list[str]], list[str]]:
+    """Return the roles that are columns, and the slices, as text, one per column."""
+    schema = rows.collect_schema()
+    parts = {
+        name: [part for text in listed for part in split(text, schema)]
+        for name, listed in texts.items()
+        if name not in FRAME_ROLES
+    }
+    slices = parts.pop("by", [])
+    return {name: found[0] if len(found) == 1 else found for name, found in parts.items()}, slices
 
 
 def reference(text: str, groups: Mapping[str, pl.DataType]) -> object:
@@ -307,5 +283,5 @@ def options(texts: list[str] | None) -> dict[str, Any]:
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text

@@ -1,10 +1,10 @@
 r"""SQL on the command line: expressions over the columns of a frame, and nothing else.
 
 Polars opens the file of ``(SELECT ... FROM read_csv('...'))`` while it parses the text, so a query
-must be found before Polars sees it. A second parser would read another grammar than Polars does, and
-the difference would be a gap. This module reads words only, which is enough: every query contains
-the word SELECT, FROM, WITH or VALUES outside quotes, and in an expression these words have few uses.
-Text whose quotes Polars might read in another way (``E'\''``, ``$$``) is refused.
+must be found before Polars sees it. A second parser would read another grammar than Polars does,
+and the difference would be a gap. This module reads words only, which is enough: every query
+contains SELECT, FROM, WITH or VALUES outside quotes, and in an expression these words have few
+uses. Text whose quotes Polars might read in another way (``E'\''``, ``$$``) is refused.
 """
 
 from __future__ import annotations

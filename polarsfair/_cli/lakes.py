@@ -1,0 +1,232 @@
+"""Opening lakes: footers first, so that a broken file is named, and one type per hive column."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+import polars as pl
+from polars.exceptions import ColumnNotFoundError, PanicException, PolarsError, SchemaError
+
+from polarsfair._cli import files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+EMPTY_PARTITIONS = ("", "__HIVE_DEFAULT_PARTITION__")
+"""How directories write a null."""
+
+MAGIC = b"PAR1"
+SAMPLE = 4096
+"""How many bytes of a file are looked at to say what it is instead of Parquet."""
+
+TEXTS = ((r"\s*[\[{]", "JSON", "read_json"), (r"[^\n]*[,;\t|]", "CSV", "read_csv"))
+"""What a text file may be, and the function that reads it."""
+
+
+@dataclass(frozen=True)
+class Lake:
+    """Files that are read as one frame.
+
+    Attributes
+    ----------
+    files
+        Paths, each real file once, or URLs.
+    rows
+        The lazy frame, with a column per hive partition.
+    """
+
+    files: tuple[str, ...]
+    rows: pl.LazyFrame
+
+
+def scan(sources: Sequence[str]) -> pl.LazyFrame:
+    """Scan files, globs, directories and object-store URLs as one frame, with hive columns."""
+    return open_lakes([sources])[0].rows
+
+
+def open_lakes(requested: Iterable[Sequence[str]]) -> list[Lake]:
+    """Open the lakes of one request; a hive column has the same dtype in all of them."""
+    return _with_common_hive([_opened(files.find(sources)) for sources in requested])
+
+
+def open_each(sources: Sequence[str]) -> list[Lake]:
+    """Open every file as a lake of its own, because stored tables may differ in their columns."""
+    return _with_common_hive([_opened([path]) for path in files.find(sources)])
+
+
+def _opened(paths: Sequence[str]) -> Lake:
+    for path in paths:
+        check_footer(path)
+    _check_partitions(paths)
+    rows = _scanned(paths)
+    try:
+        rows.collect_schema()
+    except (PolarsError, OSError, PanicException):
+        # The footers are sound: only an object store gets here.
+        msg = f"{paths[0]!r} cannot be read as Parquet: check the address and the credentials"
+        raise ValueError(msg) from None
+    return Lake(tuple(paths), rows)
+
+
+def _scanned(
+    paths: Sequence[str], hive_schema: Mapping[str, pl.DataType] | None = None
+) -> pl.LazyFrame:
+    # Local globs are already expanded; expanding them again would misread a `[` in a file's name.
+    remote = any(map(files.is_url, paths))
+    if remote:
+        paths = [
+            path if files.is_url(path) else re.sub(r"([*?\[])", r"[\1]", path) for path in paths
+        ]
+    # Some files may have columns that the first file lacks: ignore them unless they are requested.
+    return pl.scan_parquet(
+        list(paths),
+        hive_partitioning=True,
+        hive_schema=dict(hive_schema) if hive_schema else None,
+        glob=remote,
+        extra_columns="ignore",
+    )
+
+
+def partitions(path: str) -> dict[str, str]:
+    """Return the hive partitions in the directories of a path, as text."""
+    pairs = (part.partition("=") for part in PurePath(path).parts[:-1] if part.count("=") == 1)
+    return {name: text for name, _, text in pairs}
+
+
+def _check_partitions(paths: Sequence[str]) -> None:
+    """Raise if the files of one lake lie in different kinds of partitions."""
+    names = {path: sorted(partitions(path)) for path in paths if not files.is_url(path)}
+    first = next(iter(names), "")
+    for path, own in names.items():
+        if own != names[first]:
+            listed = [", ".join(columns) or "none" for columns in (own, names[first])]
+            msg = (
+                f"{path!r} has other hive partitions ({listed[0]}) than {first!r} ({listed[1]}):"
+                " read them in separate calls"
+            )
+            raise ValueError(msg)
+
+
+def _with_common_hive(lakes: Sequence[Lake]) -> list[Lake]:
+    """Give a hive column one dtype in all lakes: 01 is a number only if every value is."""
+    dtypes: dict[str, set[pl.DataType]] = {}
+    for lake in lakes:
+        for name, dtype in _hive_dtypes(lake, known=True).items():
+            dtypes.setdefault(name, set()).add(dtype)
+    common = {name: _common(found) for name, found in dtypes.items()}
+    return [_recast(lake, common) for lake in lakes]
+
+
+def _recast(lake: Lake, common: Mapping[str, pl.DataType]) -> Lake:
+    own = _hive_dtypes(lake)
+    wanted = {name: common.get(name, dtype) for name, dtype in own.items()}
+    return lake if wanted == own else replace(lake, rows=_scanned(lake.files, wanted))
+
+
+def _common(dtypes: set[pl.DataType]) -> pl.DataType:
+    if len(dtypes) == 1:
+        return next(iter(dtypes))
+    return pl.Float64() if all(dtype.is_numeric() for dtype in dtypes) else pl.String()
+
+
+def _hive_dtypes(lake: Lake, *, known: bool = False) -> dict[str, pl.DataType]:
+    """Return the dtypes that Polars infers for the partitions; if `known`, of those with values."""
+    values: dict[str, set[str]] = {}
+    for path in lake.files:
+        for name, text in partitions(path).items():
+            values.setdefault(name, set()).add(text)
+    schema = lake.rows.collect_schema() if values else pl.Schema()
+    return {
+        name: schema[name]
+        for name, texts in values.items()
+        if name in schema and not (known and texts <= {*EMPTY_PARTITIONS})
+    }
+
+
+def check_footer(path: str) -> None:
+    """Raise if a file is not Parquet, by its name. Bytes of the file are not shown."""
+    if files.is_url(path):
+        return
+    try:
+        schema_of(path)
+    except (PolarsError, OSError, PanicException):
+        msg = f"{path!r} cannot be read as Parquet: {_what_it_is(path)}"
+        raise ValueError(msg) from None
+
+
+def schema_of(path: str) -> pl.Schema:
+    """Read the schema of one file. Polars would take a path with a `[` for a glob."""
+    with Path(path).open("rb") as file:
+        return pl.Schema(pl.read_parquet_schema(file))
+
+
+def _what_it_is(path: str) -> str:
+    """Return what a file is if it is not Parquet, and what to do."""
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(SAMPLE)
+            file.seek(-min(len(start), len(MAGIC)), os.SEEK_END)
+            end = file.read()
+    except OSError as error:
+        return f"{(error.strerror or 'error').lower()}; allow reading it, or leave it out"
+    if not start:
+        return "it is empty (0 bytes); write it again, or leave it out"
+    if end == b"PARE":
+        return "it is encrypted; decrypt it first"
+    if start.startswith(MAGIC):
+        damage = "its footer is damaged" if end == MAGIC else "it is cut off"
+        return f"{damage}; write it again, or leave it out"
+    return _text_kind(start, path)
+
+
+def _text_kind(start: bytes, path: str) -> str:
+    try:
+        text = start.decode("utf-8") if len(start) < SAMPLE else start[:-4].decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    for pattern, kind, reader in TEXTS:
+        if "\0" not in text and re.match(pattern, text):
+            out = PurePath(path).with_suffix(files.PARQUET).name
+            code = f"import polars as pl; pl.{reader}({path!r}).write_parquet({out!r})"
+            return f"it looks like {kind}; convert it, `python -c {shlex.quote(code)}`"
+    return "it is another kind of file; convert it to Parquet, or leave it out"
+
+
+def blamed(lakes: Sequence[Lake], error: PolarsError) -> str | None:
+    """Return a message that names the file which stopped a query, None if no file did."""
+    paths = [path for lake in lakes for path in lake.files if not files.is_url(path)]
+    if isinstance(error, (SchemaError, ColumnNotFoundError)):
+        found = re.search(
+            r"mismatch for column (.+?): incoming|did not find column (.+?),", str(error)
+        )
+        return _odd_file(lakes, found[1] or found[2]) if found else None
+    if "parquet" not in str(error):
+        return None
+    for path in paths:
+        try:
+            _scanned([path]).select(pl.all().null_count()).collect(engine="streaming")
+        except (PolarsError, PanicException):
+            return f"{path!r} is damaged: write it again, or leave it out"
+    return None
+
+
+def _odd_file(lakes: Sequence[Lake], column: str) -> str | None:
+    """Return which file lacks a column, or has it with another dtype than the first file."""
+    for lake in lakes:
+        first, *others = (path for path in lake.files if not files.is_url(path))
+        expected = schema_of(first).get(column)
+        for path in others if expected is not None else []:
+            dtype = schema_of(path).get(column)
+            if dtype is None:
+                return f"{path!r} has no column {column!r}, which {first!r} has: leave one out"
+            if dtype != expected:
+                return (
+                    f"{column!r} is {dtype} in {path!r} and {expected} in {first!r}: a column must"
+                    " have the same dtype in all files of a lake"
+                )
+    return None

@@ -1,0 +1,169 @@
+"""Writing `--out`: never over an input, never half a file, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from polarsfair._cli import files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    ".parquet": pl.DataFrame.write_parquet,
+    ".csv": pl.DataFrame.write_csv,
+    ".json": pl.DataFrame.write_json,
+}
+STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals that end a process at once unless they are handled."""
+
+LONGEST = 150
+"""How many letters of a file's name its temporary name repeats: names are limited to 255 bytes."""
+
+
+def check(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
+    """Raise before any work is done if `out` cannot be written, or is an input."""
+    if out is None:
+        if overwrite:
+            msg = "`--overwrite` needs a file: add `--out FILE`"
+            raise ValueError(msg)
+        return
+    _check_place(out)
+    source = files.source_of(sources, out)
+    if source is not None:
+        msg = f"`--out {out}` is read as part of the input {source!r}: write to another directory"
+        raise ValueError(msg)
+    if os.path.lexists(out) and not overwrite:
+        msg = f"`--out {out}` exists: name another file, or add `--overwrite`"
+        raise FileExistsError(msg)
+
+
+def check_inputs(out: Path | None, inputs: Sequence[str]) -> None:
+    """Raise if `out` is one of the files that were found, through whatever links."""
+    real = None if out is None else os.path.realpath(out)
+    if real in {os.path.realpath(path) for path in inputs if not files.is_url(path)}:
+        msg = f"`--out {out}` is one of the inputs: name another file"
+        raise ValueError(msg)
+
+
+def _check_place(out: Path) -> None:
+    if out.suffix not in WRITERS:
+        msg = f"`--out {out}`: the file extension sets the format; use one of {', '.join(WRITERS)}"
+        raise ValueError(msg)
+    parent = Path(os.path.realpath(out)).parent
+    if not parent.is_dir():
+        msg = f"`--out {out}`: the directory {str(out.parent)!r} does not exist"
+        raise FileNotFoundError(msg)
+    if not os.access(parent, os.W_OK):
+        msg = f"`--out {out}`: no permission to write in {str(out.parent)!r}"
+        raise PermissionError(msg)
+    if out.is_dir():
+        msg = f"`--out {out}` is a directory: name a file, such as {out / ('values' + out.suffix)}"
+        raise IsADirectoryError(msg)
+    if out.exists() and not out.is_file():
+        msg = f"`--out {out}` is not a regular file: name another file"
+        raise ValueError(msg)
+
+
+def write(
+    frame: pl.DataFrame,
+    out: Path,
+    metadata: Mapping[str, str] | None = None,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write a frame in one step: whoever reads `out` sees the old file or the whole new one."""
+    target = Path(os.path.realpath(out))
+    name = f".{target.name[:LONGEST]}.{os.getpid()}-{secrets.token_hex(4)}.part"
+    unfinished = target.with_name(name)
+    try:
+        with undoing(lambda: unfinished.unlink(missing_ok=True)):
+            _fill(frame, unfinished, out.suffix, metadata)
+            _sync(unfinished)
+            _publish(unfinished, target, overwrite=overwrite)
+            _sync(target.parent)
+    except FileExistsError:
+        msg = f"`--out {out}` was written by someone else meanwhile: name another file"
+        raise FileExistsError(msg) from None
+    except (OSError, PolarsError) as error:
+        # A full disk is an error of Polars, not of the operating system.
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        msg = f"`--out {out}` cannot be written: {str(reason).partition(': ')[0]}"
+        raise OSError(msg) from None
+
+
+def _fill(frame: pl.DataFrame, path: Path, suffix: str, metadata: Mapping[str, str] | None) -> None:
+    if metadata is None:
+        WRITERS[suffix](frame, path)
+    else:
+        frame.write_parquet(path, metadata=dict(metadata))
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or directory is on disk. Windows cannot do so with directories."""
+    if path.is_dir() and os.name == "nt":
+        return
+    number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _publish(unfinished: Path, target: Path, *, overwrite: bool) -> None:
+    """Give the file its name. Without `overwrite`, a file that appeared meanwhile stays."""
+    if overwrite:
+        with suppress(FileNotFoundError):
+            unfinished.chmod(target.stat().st_mode & 0o7777)
+        unfinished.replace(target)
+        return
+    try:
+        os.link(unfinished, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some file systems have no links.
+        unfinished.rename(target)
+    else:
+        unfinished.unlink()
+
+
+@contextmanager
+def undoing(undo: Callable[[], object]) -> Iterator[None]:
+    """Call `undo` if the block does not end: by an error, Ctrl-C, or a signal to terminate."""
+    before = _handle(STOPS, _stop)
+    try:
+        yield
+    except BaseException:
+        try:
+            # Polars raises KeyboardInterrupt a second time: the files must be removed before that.
+            before = _handle([*STOPS, signal.SIGINT], signal.SIG_IGN) | before
+        finally:
+            undo()
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _handle(
+    numbers: Sequence[signal.Signals], handler: Callable[..., object] | signal.Handlers
+) -> dict[signal.Signals, Callable[..., object] | int | None]:
+    """Set a handler for signals that are not ignored; return the handlers before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    heeded = [n for n in numbers if signal.getsignal(n) not in (signal.SIG_IGN, None)]
+    return {number: signal.signal(number, handler) for number in heeded}
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
