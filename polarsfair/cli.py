@@ -6,7 +6,6 @@
 """
 
 import io
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -321,26 +320,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace" if stream is sys.stdout else "backslashreplace")
     try:
         code = app(arguments, standalone_mode=False)
-    except BrokenPipeError:
-        # Whoever reads has enough, as in `... | head`. Nothing is left to be flushed at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(128 + 13) from None
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo("polarsfair: interrupted", err=True)
-        raise SystemExit(130) from None
     except (typer.TyperException, ValueError, TypeError, PolarsError, OSError) as error:
-        typer.echo(f"polarsfair: {_one_line(error)}", err=True)
+        known = flags_of(*(sys.argv[1:] if arguments is None else arguments)[:1])
+        typer.echo(f"polarsfair: {_one_line(error, known)}", err=True)
         raise SystemExit(2) from None
     raise SystemExit(code or 0)
 
 
-def _one_line(error: Exception) -> str:
+def flags_of(command: str = "") -> set[str]:
+    """Return the flags of a command; of all commands if there is no such command."""
+    commands = getattr(typer.main.get_command(app), "commands", {})
+    chosen = [commands[command]] if command in commands else list(commands.values())
+    return {"--help", *(flag for one in chosen for param in one.params for flag in param.opts)}
+
+
+def _one_line(error: Exception, known: set[str]) -> str:
     """Return the message of an error in one line, with flags instead of Python."""
     message = str(error)
     if isinstance(error, typer.TyperException):
-        message = flags.unknown_flag(error.format_message())
+        message = flags.unknown_flag(error.format_message(), known)
     found = fault_message(error) or message.strip()
     if isinstance(error, PolarsError) and found == message.strip():
         # Polars adds its query plan; a line break in our own messages is part of a name.
         found = found.partition("\n")[0]
-    return show.escaped(flags.as_flags(found)) if found else type(error).__name__
+    typed = flags.where_known(flags.as_flags(found), known)
+    return show.escaped(typed) if found else type(error).__name__

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 import polarsfair as pf
 from polarsfair._cli import sql
 from polarsfair._typing import FRAME_ROLES, ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 OWN_FLAGS = frozenset(
     "group pred label score weight by ref role option metrics tally out overwrite dir rows".split()
@@ -137,7 +141,7 @@ def _quoted(words: str) -> str:
     return shlex.quote(words) if set(words) & set('"$\\') else f'"{words}"'
 
 
-def unknown_flag(message: str) -> str:
+def unknown_flag(message: str, known: Collection[str]) -> str:
     """Return how to pass a role or an option that was typed as a flag of its own."""
     found = re.fullmatch(r"No such option: --([\w-]+)(.*)", message)
     name = found[1].replace("-", "_") if found else ""
@@ -145,5 +149,18 @@ def unknown_flag(message: str) -> str:
     guessed = bool(found and found[2])
     if name in OWN_FLAGS or name not in (ROLES if guessed else {*ROLES, *_options()}):
         return message
-    typed = f"`--{name.replace('_', '-')}`"
-    return f"{typed} is not an option: write `{_flag(name, _placeholder(name))}`"
+    advice = _flag(name, _placeholder(name))
+    if advice.split()[0] not in known:
+        return message
+    return f"`--{name.replace('_', '-')}` is not an option: write `{advice}`"
+
+
+def where_known(message: str, known: Collection[str]) -> str:
+    """Put flags that a command lacks into the command that has them: a table has its roles."""
+
+    def placed(code: re.Match[str]) -> str:
+        if code[2] in known or code[2].removeprefix("--") not in {*ROLES, "role"}:
+            return code[0]
+        return f"`polarsfair tally LAKE {code[1]} --out FILE`"
+
+    return re.sub(r"`((--[\w-]+)[^`]*)`", placed, message)

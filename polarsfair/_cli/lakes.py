@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -24,8 +25,12 @@ MAGIC = b"PAR1"
 SAMPLE = 4096
 """How many bytes of a file are looked at to say what it is instead of Parquet."""
 
-TEXTS = ((r"\s*[\[{]", "JSON", "read_json"), (r"[^\n]*[,;\t|]", "CSV", "read_csv"))
-"""What a text file may be, and the function that reads it."""
+TEXTS = (
+    (r"\.(ndjson|jsonl)", r"\s*\{.*\}\s*\n\s*\{", "JSON", "read_ndjson"),
+    (r"\.json", r"\s*[\[{]", "JSON", "read_json"),
+    (r"\.(csv|tsv|txt)", r"[^\n]*[,;\t|]", "CSV", "read_csv"),
+)
+"""What a text file may be, by its name or its first line, and the function that reads it."""
 
 
 @dataclass(frozen=True)
@@ -189,10 +194,12 @@ def _text_kind(start: bytes, path: str) -> str:
         text = start.decode("utf-8") if len(start) < SAMPLE else start[:-4].decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
-    for pattern, kind, reader in TEXTS:
-        if "\0" not in text and re.match(pattern, text):
-            out = PurePath(path).with_suffix(files.PARQUET).name
-            code = f"import polars as pl; pl.{reader}({path!r}).write_parquet({out!r})"
+    for suffix, pattern, kind, reader in TEXTS:
+        name = PurePath(path)
+        if "\0" not in text and (re.fullmatch(suffix, name.suffix) or re.match(pattern, text)):
+            stem = f"{name.stem}-converted" if name.suffix == files.PARQUET else name.stem
+            names = [json.dumps(one) for one in (path, stem + files.PARQUET)]
+            code = f"import polars as pl; pl.{reader}({names[0]}).write_parquet({names[1]})"
             return f"it looks like {kind}; convert it, `python -c {shlex.quote(code)}`"
     return "it is another kind of file; convert it to Parquet, or leave it out"
 
