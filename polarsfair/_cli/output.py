@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import threading
@@ -95,10 +96,17 @@ def write(
         msg = f"`--out {out}` was written by someone else meanwhile: name another file"
         raise FileExistsError(msg) from None
     except (OSError, PolarsError) as error:
-        # A full disk is an error of Polars, not of the operating system.
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        msg = f"`--out {out}` cannot be written: {str(reason).partition(': ')[0]}"
+        msg = f"`--out {out}` cannot be written: {_reason(error)}"
         raise OSError(msg) from None
+
+
+def _reason(error: OSError | PolarsError) -> str:
+    """Return what the operating system says. Polars reports a full disk as an error of its own."""
+    text = str(error).partition("\n")[0]
+    found = re.search(r"([^:]+?) \(os error \d+\)", text)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return found[1].strip().lower() if found else text.partition(": ")[0]
 
 
 def _fill(frame: pl.DataFrame, path: Path, suffix: str, metadata: Mapping[str, str] | None) -> None:
