@@ -135,11 +135,19 @@ def _difference(line: Mapping[str, Any]) -> str:
     return "" if own else show.number(line["difference"])
 
 
+def _quoted(path: str) -> str:
+    """Quote a path for a shell, with control characters as escapes."""
+    if show.escaped(path) == path:
+        return shlex.quote(path)
+    inside = path.replace("\\", r"\\").replace("'", r"\'")
+    return f"$'{show.escaped(inside)}'"
+
+
 def _next_steps(where: Path) -> str:
     # The program as it was typed, so that the commands can be copied as they are.
     program = sys.argv[0] if Path(sys.argv[0]).name == "polarsfair" else "polarsfair"
     program = "polarsfair" if shutil.which("polarsfair") == program else program
-    lake = shlex.quote(str(where))
+    lake = _quoted(str(where))
     columns = "--group sex --pred approved --label repaid"
     return f"""
 Try next (the last command also lists the metrics for rankings and clusterings):
