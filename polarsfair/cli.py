@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 import polars as pl
 import typer
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
 import polarsfair as pf
 from polarsfair._cli import flags, lakes, output, parse, show, stored
@@ -275,7 +275,7 @@ def _collect(result: pl.LazyFrame, opened: Iterable[Opened], out: Path | None) -
     try:
         with show.working("reading"):
             return result.collect(engine="streaming")
-    except PolarsError as error:
+    except (PolarsError, PanicException) as error:
         blamed = None if fault_message(error) else lakes.blamed(list(opened), error)
         if blamed is None:
             raise
@@ -320,6 +320,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace" if stream is sys.stdout else "backslashreplace")
     try:
         code = app(arguments, standalone_mode=False)
+    except PanicException:
+        typer.echo("polarsfair: Polars failed with an internal error, described above", err=True)
+        raise SystemExit(1) from None
     except (typer.TyperException, ValueError, TypeError, PolarsError, OSError) as error:
         known = flags_of(*(sys.argv[1:] if arguments is None else arguments)[:1])
         typer.echo(f"polarsfair: {_one_line(error, known)}", err=True)

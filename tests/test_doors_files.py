@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.exceptions import PanicException
 
 from polarsfair import cli
 from polarsfair._cli import files, lakes
@@ -286,6 +287,24 @@ def test_16_damage_behind_a_sound_footer_is_named(tmp_path: Path, run: Run) -> N
         2,
         f"polarsfair: '{path}' is damaged: write it again, or leave it out\n",
     )
+
+
+def test_16_a_panic_of_polars_is_no_traceback(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some damage makes Polars panic: the file is named, or there is a line without a trace."""
+    part(tmp_path / "a.parquet")
+
+    def panic(*_: object, **__: object) -> None:
+        raise PanicException
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", panic)
+    asked = ("evaluate", tmp_path, "--metrics", "selection_rate", "--pred", "x")
+    assert "a.parquet' is damaged" in run(*asked)[2]
+    monkeypatch.setattr(lakes, "blamed", lambda *_: None)
+    code, _, said = run(*asked)
+    assert (code, said.count("\n")) == (1, 1)
+    assert "internal error" in said
 
 
 def test_16_files_that_differ_are_named(tmp_path: Path, run: Run) -> None:

@@ -22,6 +22,9 @@ EMPTY_PARTITIONS = ("", "__HIVE_DEFAULT_PARTITION__")
 """How directories write a null."""
 
 MAGIC = b"PAR1"
+LONGEST = 200
+"""How many letters of what an object store says are shown."""
+
 SAMPLE = 4096
 """How many bytes of a file are looked at to say what it is instead of Parquet."""
 
@@ -71,9 +74,10 @@ def _opened(paths: Sequence[str]) -> Lake:
     rows = _scanned(paths)
     try:
         rows.collect_schema()
-    except (PolarsError, OSError, PanicException):
-        # The footers are sound: only an object store gets here.
-        msg = f"{paths[0]!r} cannot be read as Parquet: check the address and the credentials"
+    except (PolarsError, OSError, PanicException) as error:
+        # The footers of local files are sound: only an object store gets here.
+        reason = str(error).partition("\n")[0][:LONGEST]
+        msg = f"{paths[0]!r} cannot be read, check the address and the credentials: {reason}"
         raise ValueError(msg) from None
     return Lake(tuple(paths), rows)
 
@@ -204,7 +208,7 @@ def _text_kind(start: bytes, path: str) -> str:
     return "it is another kind of file; convert it to Parquet, or leave it out"
 
 
-def blamed(lakes: Sequence[Lake], error: PolarsError) -> str | None:
+def blamed(lakes: Sequence[Lake], error: BaseException) -> str | None:
     """Return a message that names the file which stopped a query, None if no file did."""
     paths = [path for lake in lakes for path in lake.files if not files.is_url(path)]
     if isinstance(error, (SchemaError, ColumnNotFoundError)):
@@ -212,7 +216,7 @@ def blamed(lakes: Sequence[Lake], error: PolarsError) -> str | None:
             r"mismatch for column (.+?): incoming|did not find column (.+?),", str(error)
         )
         return _odd_file(lakes, found[1] or found[2]) if found else None
-    if "parquet" not in str(error):
+    if "parquet" not in str(error) and not isinstance(error, PanicException):
         return None
     for path in paths:
         try:
