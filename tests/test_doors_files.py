@@ -4,7 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -138,14 +139,11 @@ cli.main(sys.argv[1:])
 
 
 @pytest.fixture
-def public(tmp_path: Path) -> Path:
-    """A directory that every user may reach."""
-    path = tmp_path / "public"
-    path.mkdir()
-    for above in (path, *path.parents):
-        if os.geteuid() == 0 and above.stat().st_mode & 0o5 != 0o5:
-            above.chmod(above.stat().st_mode | 0o755)
-    return path
+def public() -> Iterator[Path]:
+    """A directory that every user may reach. Pytest keeps its own directories private."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
