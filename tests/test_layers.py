@@ -130,6 +130,8 @@ PATTERNS = {
     "polarsfair._engine.catalog": "a regular expression",
     "polarsfair._cli.parse": "regular expressions",
     "polarsfair._cli.flags": "regular expressions",
+    "polarsfair._cli.lakes": "regular expressions",
+    "polarsfair._cli.sql": "regular expressions",
 }
 """Modules in which a bar in a string is not part of a name, and what it is."""
 
