@@ -1,7 +1,7 @@
 """Pairs of groups, own and other: with a reference, all pairs, overall, or the rest.
 
-Rows of unknown group are on neither side. A group alone in its slice has nothing to be compared
-with, not even with everyone.
+Rows of unknown group are on neither side. A group is compared with everyone, or with the rest,
+where both sides have a value: a group alone in its slice is everyone, and there is no rest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.faults import Fault, guarded
-from polarsfair._engine.reference import GROUP, OVERALL, Everyone, mark_reference
+from polarsfair._engine.reference import (
+    GROUP,
+    OVERALL,
+    REST,
+    Everyone,
+    is_group,
+    mark_reference,
+)
 from polarsfair._engine.slices import aggregated, hidden, joined, over
 from polarsfair._formula import clean, farthest
 
@@ -41,14 +48,6 @@ def other_of(name: str) -> str:
 def enough(groups: pl.Expr) -> pl.Expr:
     """Return whether at least two groups have a value; a single group is not compared."""
     return groups > 1
-
-
-def largest_of(value: pl.Expr, own_known: pl.Expr, ref: Any) -> pl.Expr:
-    """Return the largest value of any pair; with OVERALL or REST two groups need a value."""
-    largest = value.max()
-    if isinstance(ref, Everyone):
-        return pl.when(enough(own_known.sum())).then(largest)
-    return largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,78 +169,129 @@ def sums_of_the_rest(
     """Return, for every group, the sums of all others under its own name: groups x cells.
 
     The others of a group are those before it and those after it, in any order. Adding these two
-    is exact; subtracting a group from the total would lose digits.
+    is exact; subtracting a group from the total would lose digits. A sum that is null in all of
+    them stays null.
     """
-    lines_of = hidden("lines")
+    within, lines_of = [*keys, *cells], hidden("lines")
+    known = {name: hidden("known", name) for name in sums}
     own = aggregated(
         table.with_columns(pl.lit(1, pl.Int64).alias(lines_of)),
-        [*keys, *cells, GROUP],
-        {name: pl.col(name).sum() for name in (*sums, lines_of)},
-    ).cache()
-    grid = joined(own.select(*keys, GROUP).unique(), own.select(*keys, *cells).unique(), keys)
-    lines = joined(grid, own, [*keys, *cells, GROUP], how="left").sort(GROUP)
-    value = pl.col(*sums, lines_of).fill_null(0)
+        [*within, GROUP],
+        {name: pl.col(name).sum() for name in (*sums, lines_of)}
+        | {mark: pl.col(name).count().cast(pl.Int64) for name, mark in known.items()},
+    )
+    own = few_pairs(own, keys, _distinct(cells), "with the rest").cache()
+    grid = own.select(*keys, GROUP).unique()
+    grid = joined(grid, own.select(within).unique(), keys) if cells else grid
+    lines = joined(grid, own, [*within, GROUP], how="left").sort(GROUP)
+    value = pl.col(*sums, lines_of, *known.values()).fill_null(0)
     before = value.cum_sum().shift(1, fill_value=0)
     after = value.cum_sum(reverse=True).shift(-1, fill_value=0)
-    within = [*keys, *cells]
-    rest = lines.with_columns(over(before + after, within))
-    return rest.filter(pl.col(lines_of) > 0).drop(lines_of)
+    rest = lines.with_columns(over(before + after, within)).filter(pl.col(lines_of) > 0)
+    return rest.select(
+        *within, GROUP, *(pl.when(pl.col(m) > 0).then(n).alias(n) for n, m in known.items())
+    )
 
 
 MOST_PAIRS = 50_000_000
 """Lines of pairs of groups up to which they are made: some gigabytes."""
 
+_IN_PAIRS = "in pairs"
 
-def few_pairs(lines: pl.LazyFrame, keys: Sequence[str], each: pl.Expr) -> pl.LazyFrame:
-    """Return the lines, or raise if there are too many pairs: groups times `each` per slice."""
+
+def few_pairs(
+    lines: pl.LazyFrame, keys: Sequence[str], each: pl.Expr, how: str = _IN_PAIRS
+) -> pl.LazyFrame:
+    """Return the lines, or raise if comparing takes too many: `each` for every group of a slice.
+
+    All slices together are what has to fit into memory.
+    """
     pairs, groups = hidden("pairs"), hidden("groups")
-    facts = {
-        groups: pl.col(GROUP).n_unique(),
-        pairs: pl.col(GROUP).n_unique().cast(pl.Float64) * each.cast(pl.Float64),
-    }
+    number = pl.col(GROUP).n_unique().cast(pl.Float64)
+    per_slice = aggregated(lines, keys, {groups: number, pairs: number * each.cast(pl.Float64)})
+    facts = {groups: pl.col(groups).max(), pairs: pl.col(pairs).sum()}
+    fewer = "pass a group as `ref=...`, " if how == _IN_PAIRS else ""
     message = (
         pl.lit("the comparison of ")
-        + pl.col(groups).cast(pl.String)
-        + pl.lit(" groups in pairs needs ")
+        + pl.col(groups).cast(pl.Int64).cast(pl.String)
+        + pl.lit(f" groups {how} needs ")
         + pl.col(pairs).cast(pl.Int64).cast(pl.String)
         + pl.lit(
-            f" lines, and the limit is {MOST_PAIRS:,}: pass a group as `ref=...`, leave out small"
-            " groups, or use coarser ones"
+            f" lines, and the limit is {MOST_PAIRS:,}: {fewer}leave out small groups, or use"
+            " coarser ones"
         )
     )
-    return guarded(lines, keys, facts, [Fault(pl.col(pairs) > MOST_PAIRS, message)])
+    return guarded(lines, [], facts, [Fault(pl.col(pairs) > MOST_PAIRS, message)], of=per_slice)
+
+
+def _distinct(cells: Sequence[str]) -> pl.Expr:
+    """Return the number of distinct cells."""
+    return pl.struct(cells).n_unique() if cells else pl.lit(1)
 
 
 # --- the lines of two groups, for what a single value cannot express ----------------------------
 
 
 def pair_sides(
-    lines: pl.LazyFrame, keys: Sequence[str], ref: Any, *, ordered: bool = False
+    lines: pl.LazyFrame,
+    keys: Sequence[str],
+    ref: Any,
+    cells: Sequence[str],
+    sums: Sequence[str],
+    *,
+    ordered: bool = False,
 ) -> pl.LazyFrame:
-    """Return for every pair of groups the lines of both: `SIDE` 0 is its own, 1 the other's.
+    """Return for every pair of groups the sums of both per cell: `SIDE` 0 is its own, 1 the other.
 
     Without a reference all pairs (`ordered`: in both directions), else every other group with
-    the reference.
+    the reference, or every group with everyone or with the rest.
     """
-    known = few_pairs(lines.filter(pl.col(GROUP).is_not_null()), keys, pl.len())
-    number = pl.int_range(pl.len())
+    total = {name: pl.col(name).sum() for name in sums}
+    known = lines.filter(pl.col(GROUP).is_not_null()).group_by(*keys, GROUP, *cells).agg(**total)
+    known = few_pairs(known, keys, *_side_lines(known, ref, cells, ordered=ordered)).cache()
     groups = known.select(*keys, GROUP).unique()
-    groups = groups.with_columns(over(number, keys).alias(PAIR[0])).cache()
-    own = joined(known, groups, [*keys, GROUP]).drop(GROUP)
-    other = own.rename({PAIR[0]: PAIR[1]})
+    groups = groups.with_columns(over(pl.int_range(pl.len()), keys).alias(PAIR[0])).cache()
     if isinstance(ref, Everyone):
-        several = groups.filter(enough(over(pl.len(), keys))).select(*keys, PAIR[0])
-        beside = joined(several, other, keys)
-        beside = beside if ref is OVERALL else beside.filter(_OWN != _OTHER)
-        everyone = pl.lit(-1, pl.Int64).alias(PAIR[1])
-        own = joined(own, several, [*keys, PAIR[0]])
-        sides = [own.with_columns(everyone), beside.with_columns(everyone)]
+        sides = _with_everyone(known, groups, keys, ref, cells, sums)
     else:
+        own = joined(known, groups, [*keys, GROUP])
+        other = own.rename({PAIR[0]: PAIR[1]})
         pairs = _pairs(groups, keys, ref, ordered=ordered)
         sides = [joined(pairs, own, [*keys, PAIR[0]]), joined(pairs, other, [*keys, PAIR[1]])]
-    names = lines.collect_schema().names()
-    kept = [*keys, *PAIR, *(n for n in names if n not in (*keys, GROUP))]
+    kept = [*keys, *PAIR, *cells, *sums]
     return pl.concat(side.select(*kept, pl.lit(i).alias(SIDE)) for i, side in enumerate(sides))
+
+
+def _side_lines(
+    known: pl.LazyFrame, ref: Any, cells: Sequence[str], *, ordered: bool
+) -> tuple[pl.Expr, str]:
+    """Return the number of lines that every group is compared with, and what they are."""
+    if ref is None:
+        return pl.len() * (2 if ordered else 1), _IN_PAIRS
+    if isinstance(ref, Everyone):
+        return _distinct(cells), "with the rest" if ref is REST else "with everyone"
+    is_ref = is_group(known.collect_schema()[GROUP], ref).fill_null(value=False)
+    return is_ref.sum(), "with a reference"
+
+
+def _with_everyone(
+    known: pl.LazyFrame,
+    groups: pl.LazyFrame,
+    keys: Sequence[str],
+    ref: Everyone,
+    cells: Sequence[str],
+    sums: Sequence[str],
+) -> list[pl.LazyFrame]:
+    """Return the sums of every group, and those of everyone or of the rest: groups x cells."""
+    if ref is OVERALL:
+        total = {name: pl.col(name).sum() for name in sums}
+        other = joined(groups, aggregated(known, [*keys, *cells], total), keys)
+    else:
+        groups = groups.filter(over(pl.len(), keys) > 1)
+        rest = sums_of_the_rest(known, keys, cells, sums)
+        other = joined(rest, groups, [*keys, GROUP])
+    own = joined(known, groups, [*keys, GROUP])
+    return [side.with_columns(pl.lit(-1, pl.Int64).alias(PAIR[1])) for side in (own, other)]
 
 
 def _pairs(groups: pl.LazyFrame, keys: Sequence[str], ref: Any, *, ordered: bool) -> pl.LazyFrame:

@@ -125,10 +125,9 @@ def side_shares(
     `pair_sides`.
     """
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in ("group", *cells))
-    counted = table.filter(known & (_W > 0)).group_by(*keys, "group", *cells).agg(_W.sum())
+    counted = table.filter(known & (_W > 0))
     side = [*keys, *PAIR, SIDE]
-    sides = pair_sides(counted, keys, ref, ordered=ordered)
-    sides = sides.group_by(*side, *cells).agg(_W.sum())
+    sides = pair_sides(counted, keys, ref, cells, ["w"], ordered=ordered)
     return sides.select(*side, *cells, share=_W / _W.sum().over(*side, *given))
 
 

@@ -42,8 +42,8 @@ def _shares(
     cuts = thresholds(table, keys, _levels(count)).select(*keys, "level", "at")
     known = table.filter(pl.col("predicted") & pl.col("group").is_not_null())
     reached = _reached(known, cuts, keys)
-    pair = [*keys, *PAIR, "level", "at"]
-    sides = pair_sides(reached, keys, ref).group_by(*pair, SIDE).agg(pl.col("kept", "size").sum())
+    cells = ["level", "at"]
+    pair, sides = [*keys, *PAIR, *cells], pair_sides(reached, keys, ref, cells, ["kept", "size"])
     share = quotient(pl.col("kept"), pl.col("size"))
     own, other = (share.filter(pl.col(SIDE) == side).first() for side in (0, 1))
     return sides.group_by(pair).agg(own=own, other=other), [*keys, *PAIR]
@@ -128,7 +128,7 @@ def no_disparate_impact_level() -> pl.Expr:
     Notes
     -----
     HolisticAI's function of this name. The smallest prediction always qualifies, so that the value
-    is defined if there are two groups.
+    is defined if there are two groups, or one with ``ref=pf.OVERALL``.
 
     References
     ----------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import compare
-from polarsfair._engine.group_pairs import PAIR, SIDE, largest_of, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import every_slice, running
 from polarsfair.fairness._scores.quality import auc_error, label_weights, ranks, scores
@@ -25,10 +25,9 @@ _LINE = ("x", "y", "slope")
 
 def _roc_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per pair of groups: the area between their ROC curves."""
-    weights = label_weights(table)
-    bins = weights.group_by(*keys, "group", "low", "high").agg(pl.col("pos", "neg").sum())
-    pair = [*keys, *PAIR]
-    curves = ranks(pair_sides(bins, keys, ref), [*pair, SIDE])
+    pair, bins = [*keys, *PAIR], ["low", "high"]
+    sides = pair_sides(label_weights(table), keys, ref, bins, ["pos", "neg"])
+    curves = ranks(sides, [*pair, SIDE])
     segments = _segments(curves, [*pair, SIDE])
     lines = _between(segments, pair)
     return every_slice(table, lines, keys)
@@ -69,9 +68,7 @@ def _between(segments: pl.LazyFrame, pair: Sequence[str]) -> pl.LazyFrame:
     width = pl.col("end") - pl.col("x")
     area = (height.otherwise(first + second) / 2 * width).fill_nan(None).sum()
     own, other = pl.col("sound_0").any(), pl.col("sound_1").any()
-    return lines.group_by(pair).agg(
-        area=pl.when(own & other).then(area.clip(0.0, 1.0)), own_known=own
-    )
+    return lines.group_by(pair).agg(area=pl.when(own & other).then(area.clip(0.0, 1.0)))
 
 
 def _height(x: pl.Expr) -> pl.Expr:
@@ -91,7 +88,7 @@ def _height(x: pl.Expr) -> pl.Expr:
     bounds=(0.0, 1.0),
     better="lower",
 )
-def abroca(*, ref: Any = None) -> pl.Expr:
+def abroca() -> pl.Expr:
     """Area between the ROC curves of two groups.
 
     Two groups may have the same AUC although their curves differ at every threshold. The area
@@ -135,7 +132,7 @@ def abroca(*, ref: Any = None) -> pl.Expr:
     >>> df.pipe(fairness.abroca, group="sex", score="p", label="y")
     0.5
     """
-    return largest_of(pl.col("area"), pl.col("own_known"), ref)
+    return pl.col("area").max()
 
 
 @compare(
