@@ -2,8 +2,7 @@
 
 -- One row per comparison of two groups and cluster of the slice: the weights of group a, `mine`, and of b,
 -- `theirs`, in the cluster, and their shares p and q of all weight of a and of b. b is NULL where a is
--- compared with everyone or with everyone else. Unlike `comparisons`, this compares a group that is alone in
--- the slice with everyone. A slice without a comparison has one row, of NULLs.
+-- compared with everyone or with everyone else. A slice without a comparison has one row, of NULLs.
 CREATE OR REPLACE TEMP VIEW cluster_mixes AS
 WITH known AS (
     FROM rows WHERE cluster IS NOT NULL AND "group" IS NOT NULL AND weight > 0

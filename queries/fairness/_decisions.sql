@@ -8,8 +8,8 @@ SELECT slice, "group",
 FROM beside(rows)
 GROUP BY slice, "group";
 
--- One row per comparison of groups that have both rates: the distances between the true positive rates and
--- between the false positive rates. A slice without a comparison has one row, of NULLs.
+-- One row or more per comparison of groups that have both rates: the distances between the true positive
+-- rates and between the false positive rates. A slice without a comparison has one row, of NULLs.
 CREATE OR REPLACE TEMP VIEW odds_gaps AS
 WITH gaps AS (
     SELECT a.slice,
@@ -17,8 +17,8 @@ WITH gaps AS (
            abs(a.fpr - CASE WHEN getvariable('ref_kind') IS NULL THEN b.fpr ELSE a.ref_fpr END) AS fpr
     FROM odds AS a
     JOIN odds AS b
-        ON b.slice IS NOT DISTINCT FROM a.slice AND b."group" <> a."group"
-        AND a.tpr + a.fpr + b.tpr + b.fpr IS NOT NULL
+        ON b.slice IS NOT DISTINCT FROM a.slice
+        AND (getvariable('ref_kind') IS NOT NULL OR b."group" <> a."group")
 )
 SELECT slices.slice, tpr, fpr
 FROM slices

@@ -29,8 +29,9 @@ LEFT JOIN query_table(t) AS r ON r.slice IS NOT DISTINCT FROM each.slice;
 
 -- One row per comparison of two groups, side, and row of the table t on that side. The rows of group a
 -- have side 1, those of the group b side -1. b is NULL where a is compared with everyone or with everyone
--- else. Without a reference every group is compared with every other, in both orders. A slice without a
--- comparison has one row, of NULLs.
+-- else. A group that is alone in its slice is compared with everyone, which is itself, and with nobody else.
+-- Without a reference every group is compared with every other, in both orders. A slice without a comparison
+-- has one row, of NULLs.
 CREATE OR REPLACE TEMP MACRO comparisons(t) AS TABLE
 WITH members AS (
     FROM query_table(t) WHERE "group" IS NOT NULL AND weight > 0
@@ -39,7 +40,9 @@ compared AS (
     SELECT DISTINCT one.slice, one."group" AS a,
            CASE WHEN getvariable('ref_kind') IN ('overall', 'rest') THEN NULL ELSE two."group" END AS b
     FROM members AS one
-    JOIN members AS two ON two.slice IS NOT DISTINCT FROM one.slice AND two."group" <> one."group"
+    JOIN members AS two
+        ON two.slice IS NOT DISTINCT FROM one.slice
+        AND (getvariable('ref_kind') = 'overall' OR two."group" <> one."group")
     WHERE getvariable('ref_kind') IS DISTINCT FROM 'value' OR two."group" = getvariable('ref')
 )
 SELECT slices.slice, a, b, side, m.* EXCLUDE (slice)
@@ -57,19 +60,19 @@ CREATE OR REPLACE TEMP MACRO farthest(x, size) AS
     first(x ORDER BY round(size, 12) DESC, x) FILTER (x IS NOT NULL);
 
 -- The difference between groups: `mine` is the value of a group, `theirs` that of its reference.
--- Without a reference: the largest value minus the smallest. With one: group minus reference, the
--- difference of largest size with its sign. NULL with fewer than two groups that have a value.
+-- Without a reference: the largest value minus the smallest, NULL with fewer than two groups that have a
+-- value. With one: group minus reference, the difference of largest size with its sign.
 CREATE OR REPLACE TEMP MACRO difference(mine, theirs) AS
-    CASE WHEN count(mine) < 2 THEN NULL
-         WHEN getvariable('ref_kind') IS NULL THEN nullif(max(mine) - min(mine), 'nan')
+    CASE WHEN getvariable('ref_kind') IS NULL
+             THEN CASE WHEN count(mine) > 1 THEN nullif(max(mine) - min(mine), 'nan') END
          ELSE farthest(nullif(mine - theirs, 'nan'), abs(mine - theirs)) END;
 
 -- The ratio of groups, with `mine` and `theirs` as above. Without a reference: the smallest value over the
--- largest. With one: group over reference, the ratio whose logarithm is largest in size. x/0 is inf and 0/0 is
--- undefined. NULL with fewer than two groups that have a value.
+-- largest, NULL with fewer than two groups that have a value. With one: group over reference, the ratio whose
+-- logarithm is largest in size. x/0 is inf and 0/0 is undefined.
 CREATE OR REPLACE TEMP MACRO ratio(mine, theirs) AS
-    CASE WHEN count(mine) < 2 THEN NULL
-         WHEN getvariable('ref_kind') IS NULL THEN nullif(min(mine) / max(mine), 'nan')
+    CASE WHEN getvariable('ref_kind') IS NULL
+             THEN CASE WHEN count(mine) > 1 THEN nullif(min(mine) / max(mine), 'nan') END
          ELSE farthest(nullif(mine / theirs, 'nan'), abs(ln(abs(mine / theirs)))) END;
 
 -- A statistic x of two groups. Without a reference: the largest size. With one: the x of largest size, with

@@ -47,7 +47,3 @@ WITH points AS (
 SELECT *, lag(tpr, 1, 0) OVER curve AS tpr0, lag(fpr, 1, 0) OVER curve AS fpr0
 FROM points
 WINDOW curve AS (PARTITION BY slice, a, b, side ORDER BY low DESC);
-
--- The largest x of all comparisons. NULL where everyone is the reference and fewer than two groups have an x.
-CREATE OR REPLACE TEMP MACRO largest(x) AS
-    CASE WHEN getvariable('ref_kind') IN ('overall', 'rest') AND count(x) < 2 THEN NULL ELSE max(x) END;

@@ -25,6 +25,6 @@ areas AS (
     FROM gaps
     GROUP BY slice, a, b
 )
-SELECT slices.slice, largest(area) AS value
+SELECT slices.slice, max(area) AS value
 FROM slices LEFT JOIN areas ON areas.slice IS NOT DISTINCT FROM slices.slice
 GROUP BY slices.slice

@@ -15,6 +15,6 @@ bounds AS (
     FROM parts
     GROUP BY slice, a, b
 )
-SELECT slice, largest(bound) AS value
+SELECT slice, max(bound) AS value
 FROM bounds
 GROUP BY slice

@@ -7,8 +7,8 @@ WITH rates AS (
     GROUP BY slice, "group"
 )
 SELECT slice,
-       CASE WHEN count(mine) < 2 THEN NULL
-            WHEN getvariable('ref_kind') IS NULL THEN nullif(min(mine) / max(mine), 'nan')
+       CASE WHEN getvariable('ref_kind') IS NULL
+                THEN CASE WHEN count(mine) > 1 THEN nullif(min(mine) / max(mine), 'nan') END
             ELSE nullif(min(least(mine / theirs, theirs / mine)), 'nan') END AS value
 FROM rates
 GROUP BY slice

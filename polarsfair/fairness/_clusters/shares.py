@@ -10,11 +10,18 @@ import polars as pl
 
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import lazy_or_eager
-from polarsfair._engine.group_pairs import OTHER_GROUP, beside_group, every_pair, other_of
+from polarsfair._engine.group_pairs import (
+    OTHER_GROUP,
+    beside_group,
+    every_pair,
+    few_pairs,
+    other_of,
+    sums_of_the_rest,
+)
 from polarsfair._engine.metric import define
 from polarsfair._engine.reference import OVERALL, Everyone
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
-from polarsfair._engine.slices import every_slice, hidden_slices, joined
+from polarsfair._engine.slices import every_slice, hidden_slices, joined, over
 from polarsfair._engine.tally import Tally, check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.information import cluster_sizes, in_base, size_entropy
@@ -81,34 +88,47 @@ clusters = Tally(
 )
 
 
+def _clustered(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Return a line per group and cluster that have rows; rows of unknown cluster do not count."""
+    counted = table.filter(pl.col("cluster").is_not_null() & (_WEIGHT > 0))
+    cells = counted.group_by(*keys, "group", "cluster").agg(pl.col("n", "w").sum())
+    return cells.with_columns(_WEIGHT.cast(pl.Float64))
+
+
 def _full_table(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Return a line per known group and cluster of the slice, with weight 0 if there are no rows.
 
-    ``of_cluster`` and ``total`` also count rows of unknown group. Rows of unknown cluster do not
-    count.
+    ``of_cluster`` and ``total`` also count rows of unknown group. Groups without a clustered row
+    have no line.
     """
-    counted = table.filter(pl.col("cluster").is_not_null() & (_WEIGHT > 0))
-    cells = counted.group_by(*keys, "group", "cluster").agg(pl.col("n", "w").sum())
-    groups = table.filter(pl.col("group").is_not_null()).select(*keys, "group").unique()
-    of_cluster = counted.group_by(*keys, "cluster").agg(of_cluster=_WEIGHT.sum())
+    clusters_of = pl.col("cluster").n_unique()
+    cells = few_pairs(_clustered(table, keys), keys, clusters_of, "in clusters").cache()
+    groups = cells.filter(pl.col("group").is_not_null()).select(*keys, "group").unique()
+    of_cluster = cells.group_by(*keys, "cluster").agg(of_cluster=_WEIGHT.sum())
     full = joined(joined(groups, of_cluster, keys), cells, [*keys, "group", "cluster"], how="left")
-    lines = full.with_columns(
-        pl.col("n").fill_null(0),
-        pl.col("w").fill_null(0).cast(pl.Float64),
-        pl.col("of_cluster").cast(pl.Float64),
-    )
-    return lines.with_columns(
+    return full.with_columns(pl.col("n").fill_null(0), pl.col("w").fill_null(0.0)).with_columns(
         of_group=_WEIGHT.sum().over(*keys, "group"),
         total=_OF_CLUSTER.sum().over(*keys, "group"),
     )
 
 
 def _shares(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
-    """View one line per group and cluster: the group's share there over its share of all."""
+    """View one line per group and cluster that have rows: the group's share there over its share.
+
+    ``absent`` is whether a group of the slice has no rows in a cluster.
+    """
     # The reference changes nothing, but a misspelt one is an error as everywhere.
     del ref
+    known = pl.col("group").is_not_null()
+    lines = _clustered(table, keys).with_columns(
+        of_cluster=_WEIGHT.sum().over(*keys, "cluster"),
+        of_group=_WEIGHT.sum().over(*keys, "group"),
+        total=over(_WEIGHT.sum(), keys),
+        clusters=over(pl.col("cluster").n_unique().cast(pl.Int64), keys),
+    )
+    here = pl.len().over(*keys, "group") < pl.col("clusters")
     ratio = (_WEIGHT * pl.col("total")) / (_OF_CLUSTER * _OF_GROUP)
-    lines = _full_table(table, keys).filter(_OF_GROUP > 0).with_columns(ratio=ratio)
+    lines = lines.with_columns(ratio=ratio, absent=here).filter(known)
     return every_slice(table, lines, keys)
 
 
@@ -139,10 +159,11 @@ def _with_other(full: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFra
     if not isinstance(ref, Everyone):
         return beside_group(lines, values, within, ref)
     # Every group has one line per cluster, so that the sizes of the groups add up to the total.
-    # A group alone is compared with itself here, unlike in `pair_sides`.
-    totals = {name: pl.col(name).sum().over(within) for name in values}
-    own = {name: 0 if ref is OVERALL else pl.col(name) for name in values}
-    return lines.with_columns(**{other_of(n): total - own[n] for n, total in totals.items()})
+    if ref is OVERALL:
+        return lines.with_columns(pl.col(n).sum().over(within).alias(other_of(n)) for n in values)
+    rest = sums_of_the_rest(lines, keys, ["cluster"], values)
+    rest = rest.rename({name: other_of(name) for name in values})
+    return joined(lines, rest, [*within, "group"], how="left")
 
 
 def _sizes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -192,7 +213,8 @@ def cluster_balance() -> pl.Expr:
     (0.3333, 0.6667)
     """
     ratio = pl.col("ratio")
-    return pl.min_horizontal(ratio, 1 / ratio).min()
+    smallest = pl.min_horizontal(ratio, 1 / ratio).min()
+    return pl.when(pl.col("absent").any()).then(0.0).otherwise(smallest)
 
 
 _compared = functools.partial(_of_clusters, ("group", "cluster"), view=_distributions)
@@ -370,7 +392,8 @@ def cluster_shares(
     -------
     pl.DataFrame or pl.LazyFrame
         The slices, ``cluster``, ``group``, ``n`` rows, ``share`` of the cluster, ``overall_share``
-        and ``ratio`` of the two, which use weights. Groups that a cluster lacks have a row too.
+        and ``ratio`` of the two, which use weights. Groups that a cluster lacks have a row too;
+        groups without a row of known cluster have none.
 
     Examples
     --------
