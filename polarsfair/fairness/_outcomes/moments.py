@@ -15,7 +15,7 @@ from polarsfair.fairness._scores.bins import (
     bin_edges,
     bin_faults,
     bin_number,
-    edges_of,
+    check_bins,
     without_overlap,
 )
 
@@ -113,7 +113,7 @@ def _count_outcome_bins(
     │ 4.0 ┆ 8.0  ┆ 1   ┆ 5.0       │
     └─────┴──────┴─────┴───────────┘
     """
-    edges_of(bins)
+    check_bins(bins)
     return _count_moments(frame, by, group, pred, label, weight, bins, binned=True)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import reprlib
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -26,23 +27,47 @@ _NUDGE = 1 + 2.0**-50
 _FEW = 2**29
 """Bins up to which a Float32 times their number is exact in Float64."""
 
+_MOST = 2**31 - 1
+"""Equal bins must be fewer, so that 32 bits number them. Their edges are never listed."""
 
-def edges_of(bins: Bins) -> list[float] | None:
-    """Return the edges of the bins; None if every distinct value is a bin."""
+MOST_EDGES = 1_000_000
+"""Edges that a list may hold."""
+
+
+def check_bins(bins: Bins) -> None:
+    """Raise unless `bins` is a number of bins, increasing edges or None."""
+    if bins is None:
+        return
+    if isinstance(bins, int):
+        sound = not isinstance(bins, bool) and 0 < bins < _MOST
+    else:
+        sound = isinstance(bins, Sequence) and not isinstance(bins, str) and _are_edges(bins)
+    if not sound:
+        msg = (
+            f"`bins` is a number of equal bins over 0 to 1 (`bins=1000`), increasing edges"
+            f" (`bins=[0, 0.5, 1]`) or None (every distinct value), and the same for every metric"
+            f" in the call; got {reprlib.repr(bins)}"
+        )
+        raise ValueError(msg)
+
+
+def _are_edges(bins: Sequence[float]) -> bool:
+    """Return whether edges are increasing numbers; raise if there are too many."""
+    if len(bins) > MOST_EDGES:
+        msg = (
+            f"`bins` has {len(bins):,} edges, and the limit is {MOST_EDGES:,}: pass fewer edges, a"
+            " number of equal bins over 0 to 1, or None for every distinct value"
+        )
+        raise ValueError(msg)
+    edges = numbers_of(bins)
+    return len(edges) > 1 and all(a < b for a, b in itertools.pairwise(edges))
+
+
+def range_of(bins: Bins) -> tuple[float, float] | None:
+    """Return the first and the last edge; None if every distinct value is a bin."""
     if bins is None:
         return None
-    if isinstance(bins, int) and not isinstance(bins, bool) and 0 < bins < 2**31 - 1:
-        return [i / bins for i in range(bins + 1)]
-    if isinstance(bins, Sequence) and not isinstance(bins, str):
-        edges = numbers_of(bins)
-        if len(edges) > 1 and all(a < b for a, b in itertools.pairwise(edges)):
-            return edges
-    msg = (
-        f"`bins` is a number of equal bins over 0 to 1 (`bins=1000`), increasing edges"
-        f" (`bins=[0, 0.5, 1]`) or None (every distinct value), and the same for every metric in"
-        f" the call; got {bins!r}"
-    )
-    raise ValueError(msg)
+    return (0.0, 1.0) if isinstance(bins, int) else (float(bins[0]), float(bins[-1]))
 
 
 def numbers_of(values: Sequence[object]) -> list[float]:
@@ -65,7 +90,7 @@ def bin_number(value: pl.Expr, bins: Bins, dtype: pl.DataType) -> pl.Expr:
         # numbers beyond 32 bits into the smallest one, which is not a bin either.
         inside = pl.when(value > 1).then(-1.0).otherwise(number)
         return inside.cast(pl.Int32, wrap_numerical=True)
-    edges = edges_of(bins) or []
+    edges = numbers_of(bins)
     # The last edge is a bin, so there is one more break after it: larger values are outside.
     breaks = pl.Series([*edges, math.nextafter(edges[-1], math.inf)], dtype=pl.Float64)
     return value.bin_intervals(breaks, labels=False).cast(pl.Int32) - 1
@@ -82,26 +107,35 @@ def _equal_bin(value: pl.Expr, bins: int) -> pl.Expr:
 
 def bin_faults(bins: Bins, name: str) -> list[Fault]:
     """Return the fault of a value outside the bins; none if every distinct value is a bin."""
-    edges = edges_of(bins)
-    if edges is None:
+    covered = range_of(bins)
+    if covered is None:
         return []
     message = (
-        f"`{name}` holds a value outside the bins, {edges[0]:g} to {edges[-1]:g}: pass edges that"
-        " cover it, `bins=[...]`, or `bins=None` for every distinct value"
+        f"`{name}` holds a value outside the bins, {covered[0]:g} to {covered[1]:g}: pass edges"
+        " that cover it, `bins=[...]`, or `bins=None` for every distinct value"
     )
-    inside = pl.col(BIN).is_between(0, len(edges) - 1)
+    inside = pl.col(BIN).is_between(0, _last(bins))
     return [Fault((~inside).fill_null(value=False), message)]
+
+
+def _last(bins: int | Sequence[float]) -> int:
+    """Return the number of the bin that is the last edge by itself."""
+    return bins if isinstance(bins, int) else len(bins) - 1
 
 
 def bin_edges(bins: Bins) -> dict[str, pl.Expr]:
     """Return ``low`` and ``high`` of the numbered bins."""
-    edges, number = edges_of(bins), pl.col(BIN)
-    if edges is None:
+    number = pl.col(BIN)
+    if bins is None:
         return {"low": number, "high": number}
-    lows = pl.lit(pl.Series(edges, dtype=pl.Float64))
-    last = len(edges) - 1
+    last = _last(bins)
     sound = pl.when(number.is_between(0, last)).then(number)
     above = pl.when(sound < last).then(sound + 1).otherwise(sound)
+    if isinstance(bins, int):
+        # Division by a literal would multiply with its reciprocal, which is not the edge.
+        parts = {name: n.cast(pl.Float64) for name, n in (("low", sound), ("high", above))}
+        return {name: n / (n * 0 + bins) for name, n in parts.items()}
+    lows = pl.lit(pl.Series(numbers_of(bins), dtype=pl.Float64))
     return {"low": lows.gather(sound), "high": lows.gather(above)}
 
 

@@ -20,8 +20,9 @@ from polarsfair.fairness._scores.bins import (
     bin_edges,
     bin_faults,
     bin_number,
-    edges_of,
+    check_bins,
     equal_bin_of_low,
+    range_of,
     without_overlap,
 )
 from polarsfair.fairness._types import FairnessMetric
@@ -101,7 +102,7 @@ def _count_scores(
     if score is None:
         msg = '`fairness.scores` needs the role `score`: add `score="<column>"`'
         raise TypeError(msg)
-    edges_of(bins)
+    check_bins(bins)
     rows = Rows.of(frame, by, group=group, weight=weight, score=number(score), label=binary(label))
     table = _binned_sums(rows, bins).with_columns(**bin_edges(bins))
     cells, sums, faults = ["low", "high"], [*rows.sums, "s", "s2"], bin_faults(bins, "score")
@@ -147,8 +148,8 @@ def _log_probability(score: pl.Expr, bins: Bins) -> pl.Expr:
     # A maximum is quicker than a condition. For an unknown score it is epsilon, which is not
     # counted: such rows have a bin of their own.
     log = pl.max_horizontal(p, pl.lit(_EPSILON)).log()
-    edges = edges_of(bins)
-    if edges is not None and edges[0] >= 0 and edges[-1] <= 1:
+    covered = range_of(bins)
+    if covered is not None and covered[0] >= 0 and covered[1] <= 1:
         return log
     return pl.when(~score.is_between(0, 1)).then(math.nan).otherwise(log)
 
