@@ -7,7 +7,7 @@ transforms other frames lazily.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import polars as pl
@@ -23,6 +23,7 @@ from polarsfair.fairness._decisions.rates import accuracy
 from polarsfair.fairness._decisions.selection import stat_parity
 from polarsfair.fairness._mitigation import cells
 from polarsfair.fairness._mitigation.apply import Unknown, transformed
+from polarsfair.fairness._scores.bins import range_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,12 +68,16 @@ class Mitigation:
         A row per metric: its value ``before`` and ``after``, and the mean ``cost`` of a row.
     columns
         The columns that were passed to `fit`.
+    score_range
+        For `GroupThresholds`, the first and the last edge of its bins; None for other goals and
+        with ``bins=None``.
     """
 
     rates: pl.DataFrame
     achieved: pl.DataFrame
     report: pl.DataFrame
     columns: Mapping[str, Any] = field(repr=False)
+    score_range: tuple[float, float] | None = field(default=None, repr=False)
 
     @overload
     def transform(
@@ -109,7 +114,7 @@ class Mitigation:
         group: IntoGroup | None = None,
         score: IntoColumn | None = None,
     ) -> pl.DataFrame | pl.LazyFrame:
-        """Add the column ``fair_pred``, lazily for lazy frames.
+        """Add the column ``fair_pred``, lazily for lazy frames. No row is added or left out.
 
         Parameters
         ----------
@@ -128,6 +133,10 @@ class Mitigation:
 
         Notes
         -----
+        The group is of the dtype that it had in `fit`, or of one that holds every fitted group
+        unchanged; any text counts as text. A score outside the bins of `fit` is an error; with
+        ``bins=None`` there are no bins, and any score is compared with the thresholds.
+
         Keys that are whole numbers, dates or times are mixed by fixed arithmetic, so that their
         draws never change. Text, floats and other keys are hashed by Polars. That hash may change
         between versions of Polars, so that their draws are reproducible only within one version.
@@ -145,7 +154,8 @@ class Mitigation:
         """
         given = {"pred": pred, "group": group, "score": score}
         columns = {**self.columns, **{k: v for k, v in given.items() if v is not None}}
-        result = transformed(as_lazy(frame), self.rates, columns, key, unknown, seed)
+        options = (unknown, seed, self.score_range)
+        result = transformed(as_lazy(frame), self.rates, columns, key, *options)
         return as_given(result, frame)
 
 
@@ -442,7 +452,8 @@ class GroupThresholds:
         points = cells.score_points(as_lazy(frame), columns, self.bins)
         equal = cells.PARITIES[self.parity]
         rates, before, after = cells.thresholds(points, equal, self.cost)
-        return _fitted(rates, before, after, self.cost, {"score": score, "group": group})
+        fitted = _fitted(rates, before, after, self.cost, {"score": score, "group": group})
+        return replace(fitted, score_range=range_of(self.bins))
 
 
 def _fitted(

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from polarsfair._engine.columns import (
+    TEXT,
     Column,
     binary_of,
     key_of,
+    number_of,
     resolve_columns,
     schema_of,
     shown,
-    without_nan,
 )
 from polarsfair._engine.faults import Fault, binary_message, checked_rows
 from polarsfair._engine.groups import group_parts
@@ -43,8 +45,9 @@ def transformed(
     key: object,
     unknown: Unknown,
     seed: int,
+    score_range: tuple[float, float] | None = None,
 ) -> pl.LazyFrame:
-    """Add the fair decision to every row."""
+    """Add the fair decision to every row; scores outside `score_range` are refused."""
     if unknown not in ("error", "keep"):
         msg = f'`unknown` is "error" or "keep", got {unknown!r}'
         raise ValueError(msg)
@@ -59,6 +62,7 @@ def transformed(
     lines = with_probability(rows, keys, known, probability)
     absent = pl.col(PROBABILITY).is_null()
     faults = {_unknown_group(rates): absent} if unknown == "error" else {}
+    faults |= outside(column, score_range) if score_range else {}
     fair = flipped(column, draw, faults) if flips else thresholded(column, draw, faults)
     return lines.with_columns(fair.alias(RESULT)).drop(PROBABILITY)
 
@@ -67,10 +71,13 @@ def transformed(
 
 
 def group_keys(rows: pl.LazyFrame, group: IntoGroup) -> dict[str, pl.Expr]:
-    """Return the group's parts as flat columns under hidden names."""
+    """Return the group's parts as flat columns under hidden names; all text as strings."""
     parts = group_parts(rows, group)
     dtypes = schema_of(rows, parts)
-    return {name: key_of(Column(shown(name), part, dtypes[name])) for name, part in parts.items()}
+    keys = {name: key_of(Column("group", part, dtypes[name])) for name, part in parts.items()}
+    return {
+        name: key.cast(pl.String) if dtypes[name] in TEXT else key for name, key in keys.items()
+    }
 
 
 def under_keys(outcomes: pl.DataFrame, keys: pl.Schema) -> pl.DataFrame:
@@ -84,9 +91,50 @@ def under_keys(outcomes: pl.DataFrame, keys: pl.Schema) -> pl.DataFrame:
         raise ValueError(msg)
     whole = outcomes.schema["group"] != pl.Struct
     values = outcomes.select("group") if whole else outcomes["group"].struct.unnest()
-    flat = values.rename(parts).cast(keys, strict=False)
-    found = pl.concat([flat, outcomes.drop("group")], how="horizontal")
+    flat = [exactly_cast(values[part], keys[name]).alias(name) for part, name in parts.items()]
+    found = pl.concat([pl.DataFrame(flat), outcomes.drop("group")], how="horizontal")
     return found.drop_nulls(list(keys))
+
+
+def exactly_cast(fitted: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return the fitted groups in the dtype of the rows, or raise if one would change."""
+    plain = fitted.cast(pl.String) if fitted.dtype in TEXT else fitted
+    if dtype == plain.dtype:
+        return plain
+    if dtype == pl.Null:
+        # In a column that is null throughout there is no group to find.
+        return pl.Series([None] * len(plain), dtype=pl.Null)
+    cast = _cast_there_and_back(plain, dtype)
+    changed = plain.filter(cast.is_null())
+    if changed.len():
+        msg = (
+            f"`group` was {fitted.dtype} in `fit` and is {dtype} here, which cannot hold"
+            f" {changed[0]!r} unchanged: cast it, such as"
+            f' `group=pl.col("...").cast(pl.{fitted.dtype})`'
+        )
+        raise TypeError(msg)
+    return cast
+
+
+def _cast_there_and_back(values: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return values in another dtype; null if they are not the same after a cast back."""
+    nothing = pl.Series([None] * len(values), dtype=dtype)
+    if _kind_of_time(values.dtype) != _kind_of_time(dtype):
+        return nothing
+    try:
+        cast = values.cast(dtype, strict=False)
+        same = cast.cast(values.dtype, strict=False).eq_missing(values)
+    except PolarsError:
+        return nothing
+    return pl.select(pl.when(same).then(cast)).to_series()
+
+
+def _kind_of_time(dtype: pl.DataType) -> object:
+    """Return what a time is: Polars casts the number 1, or UTC, to a date or a local time."""
+    if not dtype.is_temporal():
+        return None
+    zoned = isinstance(dtype, pl.Datetime) and dtype.time_zone is not None
+    return dtype.base_type(), zoned
 
 
 ProbabilityOf: TypeAlias = "Callable[[Callable[[str], pl.Expr]], pl.Expr]"
@@ -110,18 +158,19 @@ def with_probability(
 def _by_conditions(
     keys: Mapping[str, pl.Expr], known: pl.DataFrame, probability: ProbabilityOf
 ) -> pl.Expr:
+    # Times are compared as whole numbers: Python's have no nanoseconds.
+    times = [name for name in keys if known.schema[name].is_temporal()]
+    plain = known.with_columns(pl.col(times).to_physical())
+    columns = {n: key.to_physical() if n in times else key for n, key in keys.items()}
     chosen = pl.lit(None, dtype=pl.UInt64)
-    for line in known.iter_rows(named=True):
+    for line in plain.iter_rows(named=True):
         here = pl.all_horizontal(
-            column == _literal(line[name], known.schema[name]) for name, column in keys.items()
+            column == pl.lit(line[name], dtype=plain.schema[name])
+            for name, column in columns.items()
         )
-        numbers = {n: pl.lit(v, known.schema[n]) for n, v in line.items() if n not in keys}
+        numbers = {n: pl.lit(v, plain.schema[n]) for n, v in line.items() if n not in keys}
         chosen = pl.when(here).then(probability(numbers.__getitem__)).otherwise(chosen)
     return chosen
-
-
-def _literal(value: object, dtype: pl.DataType) -> pl.Expr:
-    return pl.lit(value) if dtype == pl.Categorical else pl.lit(value, dtype=dtype)
 
 
 def _unknown_group(rates: pl.DataFrame) -> str:
@@ -191,7 +240,7 @@ def threshold_sides(rates: pl.DataFrame) -> pl.DataFrame:
 
 def threshold_probability(column: Column) -> ProbabilityOf:
     """Return the probability of a score: the sum over the thresholds that it reaches."""
-    score = without_nan(column.expression, column.dtype)
+    score = number_of(column)
     return lambda number: pl.sum_horizontal(
         pl.when(score >= number(hidden("threshold", position)))
         .then(number(hidden("step", position)))
@@ -202,5 +251,15 @@ def threshold_probability(column: Column) -> ProbabilityOf:
 
 def thresholded(column: Column, draw: pl.Expr, faults: Mapping[str, pl.Expr]) -> pl.Expr:
     """Decide by the draw; the decision is null if group or score is unknown."""
-    score = without_nan(column.expression, column.dtype)
-    return checked_rows(pl.when(score.is_not_null()).then(draw), _faults(faults))
+    return checked_rows(pl.when(number_of(column).is_not_null()).then(draw), _faults(faults))
+
+
+def outside(column: Column, score_range: tuple[float, float]) -> dict[str, pl.Expr]:
+    """Return the fault of a score outside the bins of the fit; an unknown one is not outside."""
+    low, high = score_range
+    message = (
+        f"`score` holds a value outside the bins of `fit`, {low:g} to {high:g}, so that the fitted"
+        f" thresholds do not apply: bring it to the scale of `fit`, `score={column.text} / ...`, or"
+        " fit again with `GroupThresholds(bins=[...])`"
+    )
+    return {message: ~number_of(column).is_between(low, high).fill_null(value=True)}
