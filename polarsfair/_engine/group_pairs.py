@@ -200,7 +200,11 @@ _IN_PAIRS = "in pairs"
 
 
 def few_pairs(
-    lines: pl.LazyFrame, keys: Sequence[str], each: pl.Expr, how: str = _IN_PAIRS
+    lines: pl.LazyFrame,
+    keys: Sequence[str],
+    each: pl.Expr,
+    how: str = _IN_PAIRS,
+    most: int = MOST_PAIRS,
 ) -> pl.LazyFrame:
     """Return the lines, or raise if comparing takes too many: `each` for every group of a slice.
 
@@ -217,11 +221,11 @@ def few_pairs(
         + pl.lit(f" groups {how} needs ")
         + pl.col(pairs).cast(pl.Int64).cast(pl.String)
         + pl.lit(
-            f" lines, and the limit is {MOST_PAIRS:,}: {fewer}leave out small groups, or use"
-            " coarser ones"
+            f" lines, and the limit is {most:,}: {fewer}leave out small groups, or use coarser"
+            " groups or bins"
         )
     )
-    return guarded(lines, [], facts, [Fault(pl.col(pairs) > MOST_PAIRS, message)], of=per_slice)
+    return guarded(lines, [], facts, [Fault(pl.col(pairs) > most, message)], of=per_slice)
 
 
 def _distinct(cells: Sequence[str]) -> pl.Expr:
@@ -240,15 +244,18 @@ def pair_sides(
     sums: Sequence[str],
     *,
     ordered: bool = False,
+    most: int = MOST_PAIRS,
 ) -> pl.LazyFrame:
     """Return for every pair of groups the sums of both per cell: `SIDE` 0 is its own, 1 the other.
 
     Without a reference all pairs (`ordered`: in both directions), else every other group with
-    the reference, or every group with everyone or with the rest.
+    the reference, or every group with everyone or with the rest. More than `most` lines are
+    refused.
     """
     total = {name: pl.col(name).sum() for name in sums}
     known = lines.filter(pl.col(GROUP).is_not_null()).group_by(*keys, GROUP, *cells).agg(**total)
-    known = few_pairs(known, keys, *_side_lines(known, ref, cells, ordered=ordered)).cache()
+    each, how = _side_lines(known, ref, cells, ordered=ordered)
+    known = few_pairs(known, keys, each, how, most).cache()
     groups = known.select(*keys, GROUP).unique()
     groups = groups.with_columns(over(pl.int_range(pl.len()), keys).alias(PAIR[0])).cache()
     if isinstance(ref, Everyone):
