@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns, common_dtype, schema_of
-from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE, few_pairs, pair_sides
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
-from polarsfair._engine.slices import every_slice, joined, over
+from polarsfair._engine.slices import aggregated, every_slice, joined, over
 from polarsfair._engine.tally import Tally
 from polarsfair.fairness._types import FairnessMetric
 
@@ -137,12 +137,42 @@ def _gaps(shares: pl.LazyFrame, by: Sequence[str]) -> pl.LazyFrame:
     return shares.group_by(by).agg(share=signed.sum())
 
 
-def _parity_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
-    """View one line per pair of groups: the distance of their predictions."""
+def _parity_pairs(
+    table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None, reduce: str = "mean"
+) -> pl.LazyFrame:
+    """View one line per pair of groups, the distance of their predictions, or their mean."""
+    if ref is None and reduce == "mean":
+        return every_slice(table, _mean_distance(table, keys), keys)
     pair = [*keys, *PAIR]
     gaps = _gaps(side_shares(table, keys, ref, ["pred"]), [*pair, "pred"])
     lines = gaps.group_by(pair).agg(distance=_SHARE.abs().sum() / 2)
     return every_slice(table, lines, keys)
+
+
+def group_shares(table: pl.LazyFrame, keys: Sequence[str], cell: str) -> pl.LazyFrame:
+    """Return each group's share of every cell that it has, and the number of groups."""
+    known = pl.col("group").is_not_null() & pl.col(cell).is_not_null() & (_W > 0)
+    counted = table.filter(known).group_by(*keys, "group", cell).agg(_W.sum())
+    return counted.with_columns(
+        share=_W / _W.sum().over(*keys, "group"),
+        groups=over(pl.col("group").n_unique().cast(pl.Float64), keys),
+    )
+
+
+def _mean_distance(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Return the mean distance over all pairs of groups, without making the pairs.
+
+    In the order of their shares of a class, the step from one group to the next lies between
+    every group below it and every group above it. Groups without the class come first, with 0.
+    """
+    groups, within = pl.col("groups"), [*keys, "pred"]
+    lines = group_shares(table, keys, "pred").sort("share")
+    below = groups - (pl.len() - pl.int_range(pl.len())).over(within)
+    step = (_SHARE - _SHARE.shift(1, fill_value=0.0)).over(within)
+    pairs = (groups * (groups - 1)).first()
+    lines = lines.with_columns(step=step, below=below)
+    total = (pl.col("step") * pl.col("below") * (groups - pl.col("below"))).sum()
+    return aggregated(lines, keys, {"distance": pl.when(pairs > 0).then(total / pairs)})
 
 
 def _odds_pairs(
@@ -154,6 +184,11 @@ def _odds_pairs(
 ) -> pl.LazyFrame:
     """View one line per pair of groups: three distances of their confusion matrices."""
     cells, pair = ["pred", "label"], [*keys, *PAIR]
+    if unseen is not None:
+        # Every side may get a uniform column for every true class.
+        others = pl.col("group").n_unique() if ref is None else pl.lit(1)
+        number = pl.col("pred").append(pl.col("label")).n_unique().cast(pl.Float64)
+        table = few_pairs(table, keys, number * number * others)
     shares = side_shares(table, keys, ref, cells, given=["label"])
     if unseen is not None:
         shares = _with_uniform(shares, keys)

@@ -16,7 +16,7 @@ from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
 from polarsfair._engine.slices import every_slice, over
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import farthest, quotient
-from polarsfair.fairness._classes.distances import classes, side_shares
+from polarsfair.fairness._classes.distances import classes, group_shares, side_shares
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
@@ -135,6 +135,20 @@ def _label_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -
         largest=gap.max(),
     )
     return every_slice(table, lines, keys)
+
+
+def _label_spreads(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
+    """View the largest difference of shares: of every pair of groups, or of any two per label."""
+    if ref is not None:
+        return _label_pairs(table, keys, ref=ref)
+    share = pl.col("share")
+    # A group without the label has a share of 0.
+    smallest = pl.when(pl.len() == pl.col("groups").first()).then(share.min()).otherwise(0.0)
+    several = pl.col("groups").first() > 1
+    lines = group_shares(table, keys, "label").group_by(*keys, "label")
+    return every_slice(
+        table, lines.agg(largest=pl.when(several).then(share.max() - smallest)), keys
+    )
 
 
 def _label_norms(
@@ -318,7 +332,7 @@ def label_total_variation() -> pl.Expr:
     return pl.col("total").max()
 
 
-@_distance()
+@_distance(view=_label_spreads)
 def label_ks() -> pl.Expr:
     """Largest difference of the shares of any label between two groups.
 

@@ -12,6 +12,7 @@ import polars as pl
 from polarsfair._engine.columns import binary_of, resolve_columns
 from polarsfair._engine.faults import binary_message
 from polarsfair._engine.frames import collect
+from polarsfair._engine.group_pairs import MOST_PAIRS
 from polarsfair._formula import quotient
 from polarsfair.fairness._decisions.rates import decisions
 from polarsfair.fairness._mitigation.programme import Moment, Programme, solve
@@ -155,6 +156,16 @@ def achieved(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     ).with_columns(accuracy_cost=before.select(right).to_series() - pl.col("accuracy"))
 
 
+def check_few(groups: int, scores: int) -> None:
+    """Raise if the cells of every group at every threshold would not fit into memory."""
+    if groups * scores > MOST_PAIRS:
+        msg = (
+            f"{groups:,} groups at {scores:,} thresholds need {groups * scores:,} lines, and the"
+            f" limit is {MOST_PAIRS:,}: use fewer bins, such as `bins=1000`, or coarser groups"
+        )
+        raise ValueError(msg)
+
+
 # --- flipping decisions -------------------------------------------------------------------------
 
 
@@ -250,6 +261,7 @@ def score_points(rows: pl.LazyFrame, columns: Mapping[str, Any], bins: Bins) -> 
     table = collect(scores(rows, bins=bins, **columns), None)
     known = with_weight(table, ["group", "label", "low"])
     check_several(known["group"].n_unique())
+    check_few(known["group"].n_unique(), known["low"].n_unique())
     weight = pl.col("w").cast(pl.Float64)
     points = known.group_by("group", "low").agg(
         pos=weight.filter(pl.col("label")).sum(), neg=weight.filter(~pl.col("label")).sum()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     Floats: TypeAlias = NDArray[np.float64]
     Integers: TypeAlias = NDArray[np.int64]
@@ -55,18 +56,21 @@ class Programme:
     later: Floats
     shares: bool = False
 
-    def constraints(self) -> tuple[Floats, Floats]:
+    def constraints(self) -> tuple[csr_array, Floats]:
         """Return the equations: all groups have the moments of the first; shares add up to one."""
         import numpy as np
+        from scipy.sparse import csr_array, vstack
 
-        groups = np.arange(1, self.owner.max() + 1)[:, None]
-        signs = (self.owner == groups).astype(float) - (self.owner == 0)
-        rows = [signs * moment.factors for moment in self.equal]
+        groups, columns = int(self.owner.max()) + 1, np.arange(len(self.owner))
+        whose = csr_array((np.ones(len(columns)), (self.owner, columns)))
+        # Sparse: a group has few variables, and a full matrix would be groups times variables.
+        signs = whose[1:] - vstack([whose[:1]] * (groups - 1), format="csr")
+        rows = [signs.multiply(moment.factors[None, :]) for moment in self.equal]
         values = [moment.start[0] - moment.start[1:] for moment in self.equal]
         if self.shares:
-            rows.append((self.owner == np.arange(self.owner.max() + 1)[:, None]).astype(float))
-            values.append(np.ones(self.owner.max() + 1))
-        return np.concatenate(rows), np.concatenate(values)
+            rows.append(whose)
+            values.append(np.ones(groups))
+        return vstack(rows, format="csr"), np.concatenate(values)
 
 
 def solve(programme: Programme) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
+from polarsfair._engine.group_pairs import PAIR, SIDE, few_pairs, pair_sides
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import every_slice, joined
 from polarsfair._formula import quotient
@@ -22,13 +22,21 @@ if TYPE_CHECKING:
 __all__ = ["max_statistical_parity", "no_disparate_impact_level", "statistical_parity_auc"]
 
 _OWN, _OTHER = pl.col("own"), pl.col("other")
+_SHARE = quotient(pl.col("kept"), pl.col("size"))
 
 
-def _levels(count: int) -> list[float]:
+MOST_LEVELS = 100_000
+"""Levels that a call may ask for; each is a line of every group."""
+
+
+def _levels(count: object) -> list[float]:
     """Return evenly spaced levels from 1 down to 0, in NumPy's arithmetic."""
-    if count < 2 or count != int(count):
-        msg = f"`levels` is a number of levels of at least 2, got {count!r}"
+    if not isinstance(count, int | float) or not 2 <= count <= MOST_LEVELS or count % 1:
+        msg = (
+            f"`levels` is a number of levels of at least 2, at most {MOST_LEVELS:,}; got {count!r}"
+        )
         raise ValueError(msg)
+    count = int(count)
     step = -1.0 / (count - 1)
     return [*(1.0 + i * step for i in range(count - 1)), 0.0]
 
@@ -37,16 +45,28 @@ def _shares(
     table: pl.LazyFrame, keys: Sequence[str], count: int, ref: Any
 ) -> tuple[pl.LazyFrame, list[str]]:
     """Return, per pair of groups and level, the shares at or above the level's quantile."""
+    cells = ["level", "at"]
+    reached, pair = _at_every_level(table, keys, count), [*keys, *PAIR, *cells]
+    sides = pair_sides(reached, keys, ref, cells, ["kept", "size"])
+    own, other = (_SHARE.filter(pl.col(SIDE) == side).first() for side in (0, 1))
+    return sides.group_by(pair).agg(own=own, other=other), [*keys, *PAIR]
+
+
+def _extremes(table: pl.LazyFrame, keys: Sequence[str], count: int) -> pl.LazyFrame:
+    """Return, per level, the smallest and the largest share of any group, if there are several."""
+    lines = _at_every_level(table, keys, count).group_by(*keys, "level", "at")
+    found = lines.agg(smallest=_SHARE.min(), largest=_SHARE.max(), groups=pl.len())
+    return found.filter(pl.col("groups") > 1)
+
+
+def _at_every_level(table: pl.LazyFrame, keys: Sequence[str], count: int) -> pl.LazyFrame:
+    """Return, per group and level, the weight at or above the quantile, and the whole."""
     size = pl.when("predicted").then(pl.col("w")).otherwise(0).cast(pl.Float64)
     table = without_overlap(table, "w").with_columns(size=size).cache()
     cuts = thresholds(table, keys, _levels(count)).select(*keys, "level", "at")
     known = table.filter(pl.col("predicted") & pl.col("group").is_not_null())
-    reached = _reached(known, cuts, keys)
-    cells = ["level", "at"]
-    pair, sides = [*keys, *PAIR, *cells], pair_sides(reached, keys, ref, cells, ["kept", "size"])
-    share = quotient(pl.col("kept"), pl.col("size"))
-    own, other = (share.filter(pl.col(SIDE) == side).first() for side in (0, 1))
-    return sides.group_by(pair).agg(own=own, other=other), [*keys, *PAIR]
+    known = few_pairs(known, keys, pl.lit(count), "at levels")
+    return _reached(known, cuts, keys)
 
 
 def _reached(known: pl.LazyFrame, cuts: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -79,6 +99,20 @@ def _level_gaps(
     return every_slice(table, lines, keys)
 
 
+def _level_spreads(
+    table: pl.LazyFrame,
+    keys: Sequence[str],
+    *,
+    ref: Any = None,
+    levels: int = 150,
+) -> pl.LazyFrame:
+    """View the largest difference of shares: of every pair of groups, or of any two per level."""
+    if ref is not None:
+        return _level_gaps(table, keys, ref=ref, levels=levels)
+    apart = pl.col("largest") - pl.col("smallest")
+    return every_slice(table, _extremes(table, keys, levels).with_columns(largest=apart), keys)
+
+
 def _level_ratios(
     table: pl.LazyFrame,
     keys: Sequence[str],
@@ -87,13 +121,13 @@ def _level_ratios(
     levels: int = 100,
 ) -> pl.LazyFrame:
     """View one line per level: its quantile, and whether the groups' shares are close there."""
+    if ref is None:
+        smallest, largest = pl.col("smallest"), pl.col("largest")
+        close = (smallest > 0) & (smallest / largest > 0.8)
+        return every_slice(table, _extremes(table, keys, levels).with_columns(close=close), keys)
     shares, _ = _shares(table, keys, levels, ref)
     ratio = _OWN / _OTHER
-    if ref is None:
-        close = pl.min_horizontal(ratio, 1 / ratio) > 0.8
-    else:
-        close = (ratio > 0.8) & (ratio < 1.2)
-    close = (close & (_OTHER > 0)).all()
+    close = ((ratio > 0.8) & (ratio < 1.2) & (_OTHER > 0)).all()
     lines = shares.group_by(*keys, "level", "at").agg(close=close)
     return every_slice(table, lines, keys)
 
@@ -186,7 +220,7 @@ def statistical_parity_auc() -> pl.Expr:
     return pl.col("mean").max()
 
 
-@_at_levels(view=_level_gaps, ideal=0.0, bounds=(0.0, 1.0), better="lower")
+@_at_levels(view=_level_spreads, ideal=0.0, bounds=(0.0, 1.0), better="lower")
 def max_statistical_parity() -> pl.Expr:
     """Largest difference of the shares at or above any level of the predictions.
 

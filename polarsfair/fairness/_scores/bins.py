@@ -34,14 +34,14 @@ MOST_EDGES = 1_000_000
 """Edges that a list may hold."""
 
 
-def check_bins(bins: Bins) -> None:
+def check_bins(bins: object) -> None:
     """Raise unless `bins` is a number of bins, increasing edges or None."""
     if bins is None:
         return
     if isinstance(bins, int):
         sound = not isinstance(bins, bool) and 0 < bins < _MOST
     else:
-        sound = isinstance(bins, Sequence) and not isinstance(bins, str) and _are_edges(bins)
+        sound = not isinstance(bins, str) and _are_edges(bins)
     if not sound:
         msg = (
             f"`bins` is a number of equal bins over 0 to 1 (`bins=1000`), increasing edges"
@@ -51,8 +51,10 @@ def check_bins(bins: Bins) -> None:
         raise ValueError(msg)
 
 
-def _are_edges(bins: Sequence[float]) -> bool:
+def _are_edges(bins: object) -> bool:
     """Return whether edges are increasing numbers; raise if there are too many."""
+    if not isinstance(bins, Sequence):
+        return False
     if len(bins) > MOST_EDGES:
         msg = (
             f"`bins` has {len(bins):,} edges, and the limit is {MOST_EDGES:,}: pass fewer edges, a"
@@ -108,7 +110,7 @@ def _equal_bin(value: pl.Expr, bins: int) -> pl.Expr:
 def bin_faults(bins: Bins, name: str) -> list[Fault]:
     """Return the fault of a value outside the bins; none if every distinct value is a bin."""
     covered = range_of(bins)
-    if covered is None:
+    if bins is None or covered is None:
         return []
     message = (
         f"`{name}` holds a value outside the bins, {covered[0]:g} to {covered[1]:g}: pass edges"

@@ -11,6 +11,7 @@ from polarsfair._engine.columns import columns_of
 from polarsfair._engine.evaluate import completed, tabulate
 from polarsfair._engine.faults import Fault, guarded
 from polarsfair._engine.frames import lazy_or_eager
+from polarsfair._engine.group_pairs import few_pairs
 from polarsfair._engine.read import read
 from polarsfair._engine.request import all_options, check_names, listed_metrics
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined, over, running
@@ -394,7 +395,11 @@ def _decided(
     columns = table.collect_schema().names()
     cells = [*slices, *(cell for cell in ("group", "label") if cell in columns)]
     scored = pl.col("low").is_not_null()
-    lines = table.group_by(*cells, "low").agg(pl.col(*_SUMS).sum()).cache()
+    lines = table.group_by(*cells, "low").agg(pl.col(*_SUMS).sum())
+    if "group" in cells:
+        # Every group has a line per label and threshold.
+        lines = few_pairs(lines, slices, 2 * pl.col("low").n_unique(), "at thresholds")
+    lines = lines.cache()
     edges = lines.filter(scored).select(*slices, threshold="low").unique()
     wanted = edges
     if at is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.compare import compare
-from polarsfair._engine.group_pairs import PAIR, SIDE, pair_sides
+from polarsfair._engine.group_pairs import MOST_PAIRS, PAIR, SIDE, pair_sides
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import every_slice, running
 from polarsfair.fairness._scores.quality import auc_error, label_weights, ranks, scores
@@ -26,7 +26,7 @@ _LINE = ("x", "y", "slope")
 def _roc_pairs(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
     """View one line per pair of groups: the area between their ROC curves."""
     pair, bins = [*keys, *PAIR], ["low", "high"]
-    sides = pair_sides(label_weights(table), keys, ref, bins, ["pos", "neg"])
+    sides = pair_sides(label_weights(table), keys, ref, bins, ["pos", "neg"], most=MOST_PAIRS // 2)
     curves = ranks(sides, [*pair, SIDE])
     segments = _segments(curves, [*pair, SIDE])
     lines = _between(segments, pair)
