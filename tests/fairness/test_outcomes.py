@@ -186,3 +186,25 @@ def test_bad_input() -> None:
         lazy.collect()
     with pytest.raises(ValueError, match="`levels` is a number of levels"):
         fairness.max_statistical_parity(ROWS, group="g", pred="x", levels=1)
+
+
+@pytest.mark.parametrize("weight", [None, "w"], ids=["rows", "weights"])
+def test_a_mean_that_is_rounding_of_its_sum_is_0(weight: str | None) -> None:
+    """Predictions that cancel out: the ratio was -inf or about -1e14, from run to run."""
+    number = pl.int_range(40_000)
+    half = pl.DataFrame({"id": range(40_000)}).select(
+        g=pl.lit("r"), v=(number * 0.7).sin() + 0.1, w=0.3 + (number % 7) / 10
+    )
+    other = half.with_columns(g=pl.lit("a"), v=pl.col("v") + 3)
+    rows = pl.concat([half, half.with_columns(-pl.col("v")), other])
+    asked = {"group": "g", "pred": "v", "weight": weight}
+    for part in (rows, rows.reverse(), rows.sample(fraction=1.0, shuffle=True, seed=1)):
+        assert fairness.mean_ratio(part, **asked, ref="r") == math.inf
+        assert fairness.mean_ratio(part, **asked) == 0.0
+        assert fairness.mean_ratio(part, **asked, ref="a") == 0.0
+    tables = [fairness.outcomes(part, **asked) for part in (rows[:50_000], rows[50_000:])]
+    assert pf.measure(tables, [fairness.mean_ratio], ref="r").item() == math.inf
+    # A mean that is more than rounding stays.
+    small = rows.with_columns(v=pl.col("v") + pl.when(pl.col("g") == "r").then(1e-8).otherwise(0.0))
+    assert fairness.mean_ratio(small, **asked, ref="r") == pytest.approx(3.1e8, rel=0.02)
+    assert fairness.mean_difference(rows, **asked, ref="r") == pytest.approx(3.1, rel=0.02)

@@ -471,3 +471,18 @@ def test_weighted_outcomes_read_the_rows_twice_and_hold_none(tmp_path: Path) -> 
     plan = fairness.outcomes(lake, group="g", pred="s", label="y", weight="w", by="d")
     assert in_memory_below_group_by(plan) == []
     assert scans(plan) == 2
+
+
+@pytest.mark.parametrize("weight", [1, 0.5])
+def test_the_bound_of_the_average_precision_counts_a_single_negative(weight: float) -> None:
+    """One negative in the bin, of weight 1 or less, which may be above all positives."""
+    df = pl.DataFrame({"p": [0.9] * 6, "y": [0, 1, 1, 1, 1, 1], "w": [weight, *[1] * 5]})
+    middle = 5 / (5 + weight)
+    lowest = 1 - weight / 5 * math.log((5 + weight) / weight)
+    assert middle - lowest > 1 - middle
+    found = fairness.average_precision_error(df, score="p", label="y", weight="w", bins=1)
+    assert found == pytest.approx(middle - lowest)
+    # With the negative on top, the average precision of the scores is within the bound.
+    worst = df.with_columns(p=pl.Series([0.9, 0.8, 0.7, 0.6, 0.5, 0.4]))
+    exact = fairness.average_precision(worst, score="p", label="y", weight="w", bins=None)
+    assert middle - found <= exact < middle

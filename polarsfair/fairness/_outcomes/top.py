@@ -42,6 +42,8 @@ __all__ = [
 
 _KEPT, _KEPT_LABELLED, _SIZE = pl.col("kept"), pl.col("kept_labelled"), pl.col("size")
 _BOTH = ("pred", "label")
+_NOISE = 1e-14
+"""Means that are smaller, in standard deviations times the root of the rows, are rounding."""
 
 
 _rate = functools.partial(define, outcomes, "quality", of=FairnessMetric)
@@ -65,8 +67,13 @@ def _edge_share() -> pl.Expr:
 
 @_rate(("pred",))
 def _kept_mean() -> pl.Expr:
-    """Mean of the predictions that are kept."""
-    return clean(mean_over("pred_mean", _KEPT))
+    """Mean of the predictions that are kept; 0 if it is only rounding of their sum."""
+    mean = mean_over("pred_mean", _KEPT)
+    squares = about_mean("pred_m2", "pred_mean", "pred_mean", _KEPT)
+    # Predictions that cancel out leave some rounding, of either sign, which differs between runs.
+    rows = pl.when(_KEPT > 0).then(pl.col("n")).sum()
+    noise = _NOISE * (rows * squares / _KEPT.sum()).sqrt().fill_nan(0.0)
+    return clean(pl.when(mean.abs() <= noise).then(0.0).otherwise(mean))
 
 
 @_rate(("pred",), bounds=(0.0, math.inf))
@@ -332,7 +339,9 @@ def mean_ratio() -> FairnessMetric:
 
     Notes
     -----
-    HolisticAI's ``avg_score_ratio``. Hard to interpret if means can be negative or close to 0.
+    HolisticAI's ``avg_score_ratio``. Hard to interpret if means can be negative or close to 0. A
+    mean that is only rounding of its sum counts as 0, so that the ratio is infinite: one below
+    1e-14 standard deviations times the root of the number of rows.
 
     References
     ----------
