@@ -8,7 +8,7 @@ import polars as pl
 from polars.exceptions import SchemaError
 
 from polarsfair._engine.columns import TEXT
-from polarsfair._engine.faults import Fault, guarded, raise_faults
+from polarsfair._engine.faults import Fault, raise_faults
 from polarsfair._engine.slices import aggregated, hidden
 
 if TYPE_CHECKING:
@@ -125,8 +125,6 @@ def merge(
     cells = [cell for cell in tally.cells if cell in columns]
     sums = {name: sum_ for name, sum_ in tally.sums_of(columns).items() if name in columns}
     lines = raise_faults(table, _line_faults(table, tally, list(sums), cells), [tally.size])
-    if by or "group" in cells:
-        lines = _of_equal_tables(lines, tally)
     named = tally.with_defaults(lines, stacked=True).select(*by, *cells, *sums)
     keys = [column.meta.output_name() for column in by] + cells
     schema = named.collect_schema()
@@ -138,20 +136,6 @@ def merge(
     faults = [_overflow(name) for name in whole] + [_not_one(name) for name in facts]
     merged = raise_faults(merged, faults, [tally.size])
     return merged.select(*keys, *sums).cache()
-
-
-def _of_equal_tables(lines: pl.LazyFrame, tally: Tally) -> pl.LazyFrame:
-    """Return the lines, or raise if the tables differ in a fact that slices or groups rest on."""
-    for name, fact in tally.alike.items():
-        found = lines.group_by(_TABLE).agg(fact.alias(name))
-        different = hidden("different", name)
-        facts = {different: pl.col(name).drop_nulls().n_unique()}
-        message = (
-            f"the tables have different numbers of {name}, so that slices and groups would be"
-            f" compared with different ones: count all tables with the same `{name}=<frame>`"
-        )
-        lines = guarded(lines, [], facts, [Fault(pl.col(different) > 1, message)], found)
-    return lines
 
 
 def _not_one(name: str) -> Fault:

@@ -87,8 +87,6 @@ class Tally:
         Roles whose rows must be counted in one table, such as ``user``: lists cannot be split.
     whole
         ``(roles and options) -> str | None``: see `whole_only`.
-    alike
-        Facts of a table that must be equal in all tables that are merged by slice or group.
     """
 
     name: str
@@ -103,7 +101,6 @@ class Tally:
     passed_on: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
     whole: Callable[[Mapping[str, Any]], str | None] | None = None
-    alike: Sums = field(default_factory=dict)
 
     __signature__ = Signature()
 

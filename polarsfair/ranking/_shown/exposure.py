@@ -229,5 +229,4 @@ exposure = Tally(
     defaults={name: pl.lit(None, dtype=dtype) for name, dtype in _FACTS.items()},
     together=("user",),
     whole=_whole_only,
-    alike={"items": pl.when(pl.col("catalogue").is_null().all()).then(pl.col("item").n_unique())},
 )
