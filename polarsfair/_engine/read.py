@@ -183,7 +183,7 @@ def _of_the_rest(table: pl.LazyFrame, tally: Tally, keys: Sequence[str]) -> pl.L
     columns = table.collect_schema().names()
     cells = [cell for cell in tally.cells if cell in columns and cell != GROUP]
     sums = {name: how for name, how in tally.sums_of(columns).items() if name in columns}
-    if {*keys, GROUP, *cells, *sums} != set(columns):
+    if not tally.mergeable or {*keys, GROUP, *cells, *sums} != set(columns):
         return of_the_rest(table, keys)
     if all(how.meta.eq(pl.col(name).sum()) for name, how in sums.items()):
         return sums_of_the_rest(table, keys, cells, list(sums))
