@@ -50,8 +50,9 @@ def as_lazy(frame: IntoFrame) -> pl.LazyFrame:
 
 def read_once(frame: Any) -> Any:
     """Return a frame of another library as a Polars frame: its stream can be read only once."""
-    foreign = _is_frame(frame) and not isinstance(frame, (pl.DataFrame, pl.LazyFrame))
-    return pl.DataFrame(frame) if foreign else frame
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)) or not _is_frame(frame):
+        return frame
+    return pl.DataFrame(frame)
 
 
 def _is_frame(value: object) -> bool:

@@ -70,7 +70,7 @@ class Programme:
         if self.shares:
             rows.append(whose)
             values.append(np.ones(groups))
-        return vstack(rows, format="csr"), np.concatenate(values)
+        return csr_array(vstack(rows, format="csr")), np.concatenate(values)
 
 
 def solve(programme: Programme) -> Floats:
