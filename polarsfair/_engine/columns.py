@@ -144,6 +144,14 @@ TEXT = (pl.String, pl.Categorical, pl.Enum)
 """The dtypes of text, however it is stored."""
 
 
+_NARROW = {pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32}
+"""Whole numbers that 64 bits hold."""
+
+
+def _is_whole(dtype: Any) -> bool:
+    return dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
+
+
 def common_dtype(roles: tuple[str, str], one: Any, other: Any) -> pl.DataType:
     """Return the dtype in which equal values of two columns are equal; raise if none can be."""
     if pl.Null in (one, other) or one == other:
@@ -151,8 +159,10 @@ def common_dtype(roles: tuple[str, str], one: Any, other: Any) -> pl.DataType:
         return known
     if one in TEXT and other in TEXT:
         return pl.String()
+    if _is_whole(one) and _is_whole(other):
+        return pl.Int64() if {one, other} <= _NARROW else pl.Int128()
     if one.is_numeric() and other.is_numeric():
-        return pl.Int64() if one.is_integer() and other.is_integer() else pl.Float64()
+        return pl.Float64()
     msg = (
         f"`{roles[0]}` is {one} and `{roles[1]}` is {other}, so the two columns can never match:"
         f' cast one of them, such as `{roles[1]}=pl.col("...").cast(pl.String)`'

@@ -36,7 +36,7 @@ RATES = {
 }
 """Each rate is the first share over the sum of both."""
 
-_LEVEL = hidden("level")
+_LEVEL = hidden("surrogate")
 _DEGENERATE = 1e-12, 1e-18
 """Variances of probabilities below this, relative to the largest or absolute, are rounding."""
 

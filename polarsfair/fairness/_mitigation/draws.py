@@ -48,6 +48,9 @@ def _word(value: int) -> pl.Expr:
 
 def _as_word(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return a key as 64 bits: whole numbers and times unchanged, anything else hashed."""
+    if dtype == pl.Object:
+        msg = "`key` is Object, whose hash differs between runs: pass a column of numbers or text"
+        raise TypeError(msg)
     if dtype.is_temporal():
         column, dtype = column.to_physical(), pl.Int64()
     if dtype.is_integer() or dtype == pl.Boolean:
