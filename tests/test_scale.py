@@ -9,7 +9,7 @@ from polars.exceptions import InvalidOperationError
 
 import polarsfair as pf
 from polarsfair import fairness
-from polarsfair._engine.tally import merge
+from polarsfair._engine.stored import merge, stack
 
 HUGE = 4_000_000_000
 
@@ -76,16 +76,20 @@ def test_weights_whose_squares_pass_even_128_bits(count: int) -> None:
         assert uncertain["w2"].to_list() == pytest.approx([count * (weight / 2.0) ** 2] * 2)
 
 
+def merged_table(lines: pl.DataFrame) -> pl.LazyFrame:
+    return merge(stack([lines.lazy()], fairness.decisions), fairness.decisions, [], lines.columns)
+
+
 def test_squares_of_stored_tables_do_not_wrap() -> None:
     day = table().with_columns(w=pl.lit(3 * 10**9), w2=pl.lit(9 * 10**18))
-    merged = merge(pl.concat([day, day]).lazy(), fairness.decisions, [], day.columns)
+    merged = merged_table(pl.concat([day, day]))
     with pytest.raises(InvalidOperationError, match=r"does not fit in 64 bits.*pl\.Float64"):
         merged.collect()
-    once = merge(day.lazy(), fairness.decisions, [], day.columns).collect()
+    once = merged_table(day).collect()
     assert once.schema["w2"] == pl.Int64
     assert once["w2"].to_list() == [9 * 10**18] * 4
     floats = pl.concat([day, day]).with_columns(pl.col("w2").cast(pl.Float64))
-    summed = merge(floats.lazy(), fairness.decisions, [], day.columns).collect()
+    summed = merged_table(floats).collect()
     assert summed["w2"].to_list() == [18.0 * 10**18] * 4
 
 

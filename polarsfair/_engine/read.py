@@ -187,5 +187,8 @@ def _of_the_rest(table: pl.LazyFrame, tally: Tally, keys: Sequence[str]) -> pl.L
         return of_the_rest(table, keys)
     if all(how.meta.eq(pl.col(name).sum()) for name, how in sums.items()):
         return sums_of_the_rest(table, keys, cells, list(sums))
+    if any(how.meta.eq(pl.col(name).max()) for name, how in sums.items()):
+        # A fact of each group, such as its number of items, is not that of several groups.
+        return of_the_rest(table, keys)
     # Views expect one line per cell, and moments merge by a formula of their own.
     return aggregated(of_the_rest(table, keys), [*keys, GROUP, *cells], sums)

@@ -152,7 +152,7 @@ def _total(name: str) -> str:
 
 
 def _overflow(name: str) -> Fault:
-    message = f"the tables' {name!r} add up to more than 64 bits hold"
+    message = f"the sum of {name!r} does not fit in 64 bits"
     instead = f': `table.with_columns(pl.col("{name}").cast(pl.Float64))` holds more'
     return Fault(pl.col(_total(name)) > _LIMIT, message + instead * (name in _WEIGHTS))
 
