@@ -272,14 +272,18 @@ def _collect(result: pl.LazyFrame, opened: Iterable[Opened], out: Path | None) -
     """Collect on the streaming engine. If a file stops the query, the error names it."""
     if out is not None and out.suffix == ".csv":
         _check_flat(result.collect_schema(), out)
+    opened = list(opened)
     try:
         with show.working("reading"):
-            return result.collect(engine="streaming")
+            found = result.collect(engine="streaming")
     except (PolarsError, PanicException) as error:
-        blamed = None if fault_message(error) else lakes.blamed(list(opened), error)
+        lakes.check_unchanged(opened)
+        blamed = None if fault_message(error) else lakes.blamed(opened, error)
         if blamed is None:
             raise
         raise ValueError(blamed) from None
+    lakes.check_unchanged(opened)
+    return found
 
 
 def _deliver(
@@ -341,9 +345,10 @@ def _one_line(error: Exception, known: set[str]) -> str:
     """Return the message of an error in one line, with flags instead of Python."""
     message = str(error)
     if isinstance(error, typer.TyperException):
-        message = flags.unknown_flag(error.format_message(), known)
-    found = fault_message(error) or message.strip()
-    if isinstance(error, PolarsError) and found == message.strip():
+        return show.escaped(flags.unknown_flag(error.format_message(), known))
+    fault = fault_message(error)
+    found = fault or message.strip()
+    if isinstance(error, PolarsError) and fault is None:
         # Polars adds its query plan; a line break in our own messages is part of a name.
         found = found.partition("\n")[0]
     typed = flags.where_known(flags.as_flags(found), known)

@@ -57,7 +57,7 @@ def kind(label: str) -> str:
 def in_memory_below_group_by(frame: pl.LazyFrame) -> list[str]:
     """List the nodes on the row side that leave the streaming engine or keep all rows.
 
-    The row side is every way from a scan of rows up to the first `group_by`.
+    The row side is every way from a scan of rows up to the first `group_by` or aggregation.
     """
     labels, edges = nodes(frame)
     above: dict[str, list[str]] = {}
@@ -71,8 +71,8 @@ def in_memory_below_group_by(frame: pl.LazyFrame) -> list[str]:
         found = kind(labels[node])
         if found.startswith("in-memory") or found in ("window", "sort"):
             bad.append(labels[node])
-        if found == "group-by":
-            continue  # what is above it works on the small table
+        if found in ("group-by", "reduce"):
+            continue  # what is above it works on the small table, or on one line
         fresh = [high for high in above.get(node, []) if high not in seen]
         seen.update(fresh)
         todo += fresh

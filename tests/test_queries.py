@@ -38,7 +38,7 @@ def cases_of(metric: pf.Metric) -> list[Case]:
 
 
 PAIRS = [
-    pytest.param(metric, case, id=f"{metric.name}-{case.name}".replace(" ", "_"))
+    pytest.param(metric, case, id=f"{path_of(metric)}-{case.name}".replace(" ", "_"))
     for metric in METRICS
     for case in cases_of(metric)
 ]

@@ -13,10 +13,13 @@ import os
 import re
 import stat
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+State: TypeAlias = tuple[int, int, int]
+"""The number, size and time of change (ns) of a file."""
 
 PARQUET = ".parquet"
 
@@ -160,6 +163,12 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError as error:
         _refuse(entry.path, error)
+
+
+def state(path: str) -> State | None:
+    """Return what tells one version of a file from another; None if there is no file."""
+    status = _status(path)
+    return None if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _status(path: str) -> os.stat_result | None:

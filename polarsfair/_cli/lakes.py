@@ -18,6 +18,8 @@ from polarsfair._cli import files
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from polarsfair._cli.files import State
+
 EMPTY_PARTITIONS = ("", "__HIVE_DEFAULT_PARTITION__")
 """How directories write a null."""
 
@@ -46,10 +48,13 @@ class Lake:
         Paths, each real file once, or URLs.
     rows
         The lazy frame, with a column per hive partition.
+    states
+        What each local file was when its footer was read, to tell whether it changed since.
     """
 
     files: tuple[str, ...]
     rows: pl.LazyFrame
+    states: Mapping[str, State | None]
 
 
 def scan(sources: Sequence[str]) -> pl.LazyFrame:
@@ -67,7 +72,17 @@ def open_each(sources: Sequence[str]) -> list[Lake]:
     return _with_common_hive([_opened([path]) for path in files.find(sources)])
 
 
+def check_unchanged(lakes: Iterable[Lake]) -> None:
+    """Raise if a file is not the one whose footer was read: its columns would be mistaken."""
+    for lake in lakes:
+        for path, state in lake.states.items():
+            if files.state(path) != state:
+                msg = f"{path!r} changed while it was read: run the command again"
+                raise ValueError(msg)
+
+
 def _opened(paths: Sequence[str]) -> Lake:
+    states = {path: files.state(path) for path in paths if not files.is_url(path)}
     for path in paths:
         check_footer(path)
     _check_partitions(paths)
@@ -79,7 +94,7 @@ def _opened(paths: Sequence[str]) -> Lake:
         reason = str(error).partition("\n")[0][:LONGEST]
         msg = f"{paths[0]!r} cannot be read, check the address and the credentials: {reason}"
         raise ValueError(msg) from None
-    return Lake(tuple(paths), rows)
+    return Lake(tuple(paths), rows, states)
 
 
 def _scanned(

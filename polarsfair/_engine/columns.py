@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import polars.selectors as cs
-from polars.exceptions import ColumnNotFoundError, PolarsError
+from polars.exceptions import ColumnNotFoundError, PanicException, PolarsError
 
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.slices import MARK, PART, SLICE, hidden
@@ -115,19 +115,67 @@ def check_anywhere(frames: Iterable[IntoFrame], wanted: Mapping[str, object]) ->
 def _not_found(keyword: str, name: str, have: list[str]) -> str:
     import difflib
 
+    have = [one for one in have if not one.startswith(MARK)]
     close = difflib.get_close_matches(name, have, n=1)
     hint = f"did you mean `{keyword}={close[0]!r}`?" if close else f"the columns are {have}"
     return f"`{keyword}` names the column {name!r}, which the frame does not have: {hint}"
 
 
 def schema_of(frame: pl.LazyFrame, expressions: Mapping[str, pl.Expr]) -> pl.Schema:
-    """Return the dtypes that named expressions have over `frame`."""
+    """Return the dtypes that named expressions have over `frame`; raise for one that has none."""
+    for name, expression in expressions.items():
+        if not expression.meta.is_column():
+            _check_length(frame, name, expression)
     try:
         return frame.select(**expressions).collect_schema()
     except PolarsError as error:
         names = [shown(name) for name in expressions]
         msg = f"the columns {names} cannot be computed from the frame: {error}"
         raise type(error)(msg) from None
+
+
+_PYTHON = ("python_udf", ".fold(", ".reduce(", "cum_fold(", "cum_reduce(")
+"""How Polars writes the call of a Python function."""
+
+_TRIED = 13
+"""Rows with values, and rows without, over which an expression is tried before any data is read."""
+
+
+def _check_length(frame: pl.LazyFrame, name: str, expression: pl.Expr) -> None:
+    """Raise if an expression returns neither a value per row nor a single one, as `head(2)` does.
+
+    It is tried on a few made-up rows. Whatever fails on them is left to the query itself, and so
+    is what calls a Python function, which may do more than compute.
+    """
+    if any(word in str(expression) for word in _PYTHON):
+        return
+    schema = frame.collect_schema()
+    read = {root: schema[root] for root in expression.meta.root_names() if root in schema}
+    try:
+        tried = pl.DataFrame({root: _made_up(dtype) for root, dtype in read.items()})
+        height = tried.select(expression).height if read else 1
+    except (PolarsError, PanicException):
+        return
+    if height not in (1, 2 * _TRIED):
+        role = shown(name)
+        msg = (
+            f"`{role}` is {expression}, which does not return a value for every row: filter the"
+            " frame first, `frame.filter(...)`, and pass an expression of its columns"
+        )
+        raise TypeError(msg)
+
+
+def _made_up(dtype: pl.DataType) -> pl.Series:
+    """Return distinct values of a dtype, if they can be made, and as many nulls."""
+    numbers = pl.Series(range(_TRIED), dtype=pl.Int64)
+    if isinstance(dtype, pl.List):
+        values = pl.Series([[None, None]] * _TRIED, dtype=dtype)
+    elif dtype.is_nested() or dtype in (pl.Object, pl.Null, pl.Enum):
+        values = pl.Series([None] * _TRIED, dtype=dtype)
+    else:
+        text = numbers.cast(pl.String) if dtype in (*TEXT, pl.Binary) else numbers
+        values = text.cast(dtype, strict=False)
+    return values.extend_constant(None, _TRIED)
 
 
 def without_nan(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:

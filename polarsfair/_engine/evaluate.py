@@ -88,6 +88,11 @@ def evaluate(
     pl.DataFrame or pl.LazyFrame
         The kind of frame that was given.
 
+    Notes
+    -----
+    A lazy frame keeps the columns that a file had when the frame was made. If the file is
+    rewritten before `collect`, Polars may read another column: make the frame anew.
+
     Examples
     --------
     >>> import polars as pl

@@ -8,7 +8,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polarsfair._engine.columns import BAD_WEIGHT, Column
-from polarsfair._engine.frames import FAULT
+from polarsfair._engine.frames import FAULT, FaultError
 from polarsfair._engine.slices import aggregated, hidden, joined
 
 if TYPE_CHECKING:
@@ -21,18 +21,27 @@ class Fault:
     def __init__(self, bad: pl.Expr, message: str | pl.Expr) -> None:
         self.bad, self.message = bad, message
 
-    def raised(self) -> pl.Expr:
-        """Return an expression that raises the error, and is null if there is none.
-
-        A failing cast is the one way to raise inside a lazy graph that needs no Python callback,
-        so that the graph stays serialisable. To be used on the small table only.
-        """
-        return pl.when(self.bad.fill_null(value=True)).then(self.text()).cast(pl.Int64)
-
     def text(self) -> pl.Expr:
-        """Return the message as it is found again in Polars' error."""
+        """Return the message in the lines that are bad, null in the others."""
         message = self.message
-        return pl.lit(FAULT + message) if isinstance(message, str) else pl.lit(FAULT) + message
+        words = pl.lit(message) if isinstance(message, str) else message
+        return pl.when(self.bad.fill_null(value=True)).then(words)
+
+
+def raised(faults: Sequence[Fault]) -> pl.Expr:
+    """Return an expression that raises the first fault, and is null if there is none.
+
+    A Python function raises it, because no expression of Polars puts our words first. To be used
+    on the small table only: it is called once, with the messages of the lines.
+    """
+    found = pl.coalesce(fault.text() for fault in faults)
+    return found.map_batches(_stop, return_dtype=pl.Int64, is_elementwise=True)
+
+
+def _stop(messages: pl.Series) -> pl.Series:
+    if messages.null_count() < len(messages):
+        raise FaultError(messages.drop_nulls()[0])
+    return messages.cast(pl.Int64)
 
 
 def counted(column: str, message: str) -> Fault:
@@ -42,17 +51,16 @@ def counted(column: str, message: str) -> Fault:
 
 def checked(value: str | pl.Expr, *faults: Fault) -> pl.Expr:
     """Return `value`, or raise one of the faults: what reads it cannot miss them."""
-    return pl.coalesce(*(fault.raised() for fault in faults), value)
+    return pl.coalesce(raised(faults), value)
 
 
 def checked_rows(value: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
     """Return `value`, or raise a fault of any row: one column for all faults, as rows are many."""
     if not faults:
         return value
-    found = pl.lit(None, dtype=pl.String)
-    for fault in faults:
-        found = pl.when(fault.bad.fill_null(value=True)).then(fault.text()).otherwise(found)
-    return pl.when(found.cast(pl.Int64).is_null()).then(value)
+    found = pl.coalesce(fault.text() for fault in faults)
+    # A failing cast needs no Python function, which would be called for every batch of rows.
+    return pl.when((pl.lit(FAULT) + found).cast(pl.Int64).is_null()).then(value)
 
 
 def raise_faults(table: pl.LazyFrame, faults: Sequence[Fault], sums: Sequence[str]) -> pl.LazyFrame:
@@ -60,7 +68,7 @@ def raise_faults(table: pl.LazyFrame, faults: Sequence[Fault], sums: Sequence[st
     if not faults:
         return table
     whole = cs.by_name(*sums) & cs.integer()
-    first = pl.coalesce(*(fault.raised() for fault in faults))
+    first = raised(faults)
     return table.with_columns(
         pl.coalesce(first, pl.col(name)).alias(name) for name in sums
     ).with_columns(whole.cast(pl.Int64))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, overload
 
 import polars as pl
-from polars.exceptions import InvalidOperationError
+from polars.exceptions import InvalidOperationError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,26 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 FAULT = "polarsfair: "
-"""Begins every message that rows can raise, so that it is found again in Polars' error."""
+"""Begins the messages that rows raise by a failing cast, so that they are found in its error."""
+
+_CONTEXT = "\n\nThis error occurred"
+
+_OTHER_LENGTH = (
+    "an expression that was given for a role or slice does not return a value for every row: filter"
+    " the frame first, `frame.filter(...)`, and pass an expression of its columns"
+)
+
+
+class FaultError(InvalidOperationError, ValueError):
+    """An error that only the data can cause, raised when the query runs.
+
+    It is a `ValueError`, and also what Polars raises for an invalid operation. Its message is one
+    sentence that says what to type.
+    """
+
+    def __init__(self, message: str) -> None:
+        # Polars makes the error anew, with the expression that it evaluated after our words.
+        super().__init__(message.partition(_CONTEXT)[0])
 
 
 def is_lazy(*frames: object) -> bool:
@@ -110,21 +129,25 @@ def lazy_or_eager(
 
 
 def collect(frame: pl.LazyFrame, *sources: object, flat: bool = False) -> pl.DataFrame:
-    """Collect a query over eager `sources`; raise a fault of the rows as a `ValueError`."""
+    """Collect a query over eager `sources`; raise a fault of the rows as a `FaultError`."""
     rows = sum(source.height if isinstance(source, pl.DataFrame) else SMALL for source in sources)
     try:
         engine: Literal["in-memory", "streaming", "auto"] = (
             "streaming" if flat else "in-memory" if rows < SMALL else "auto"
         )
         return frame.collect(engine=engine)
-    except InvalidOperationError as error:
+    except (InvalidOperationError, ShapeError) as error:
         message = fault_message(error)
         if message is None:
             raise
-        raise ValueError(message) from None
+        raise FaultError(message) from None
 
 
 def fault_message(error: BaseException) -> str | None:
     """Return our words out of an error that a `Fault` has raised, None for any other error."""
+    if isinstance(error, FaultError):
+        return str(error)
+    if isinstance(error, ShapeError):
+        return _OTHER_LENGTH
     found = re.search(rf'\["{FAULT}(.*?)"(?:, "{FAULT}|, …|\]\s*(?:\n|$))', str(error), re.DOTALL)
     return found.group(1).replace('\\"', '"') if found else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.columns import TEXT
-from polarsfair._engine.faults import Fault
+from polarsfair._engine.faults import Fault, raised
 
 if TYPE_CHECKING:
     from polarsfair._engine.metric import Metric
@@ -45,7 +45,7 @@ def raise_unless_found(table: pl.LazyFrame, ref: Any) -> pl.LazyFrame:
         return table
     # Counted, because for a column of no rows after a cross join Polars returns that `any` is true.
     absent = ~is_group(dtype, ref).any() & (pl.col(GROUP).count() > 0)
-    unknown = Fault(absent, _unknown_reference(dtype, ref)).raised()
+    unknown = raised([Fault(absent, _unknown_reference(dtype, ref))])
     # Tied to the group, which every comparison reads, so that no projection can prune it.
     return table.with_columns(pl.when(unknown.is_null()).then(GROUP).alias(GROUP))
 

@@ -7,7 +7,7 @@ cluster does is exactly this: rows in, a table out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from polarsfair._engine.columns import (
     BAD_WEIGHT,
     Column,
     binary_of,
+    exactly,
     key_of,
     number_of,
     resolve_columns,
@@ -116,7 +117,8 @@ class Rows:
         weights = weight_columns(resolved["weight"]) if weight is not None else {}
         keys = {name: key_of(resolved[name]) for name in (*named_by, *parts)}
         read = {name: roles[name].read(resolved[name]) for name in given if name in roles}
-        named = _named(frame, {**keys, **read, "n": ONE, **weights, **(more or {})})
+        one = _one_per_row(resolved.values())
+        named = _named(frame, {**keys, **read, "n": one, **weights, **(more or {})})
         return cls(named, slices, tuple(parts), {name: resolved[name] for name in given})
 
     @property
@@ -171,6 +173,18 @@ class Rows:
         table = with_group(raise_faults(lines, faults, sums), self.parts)
         slices = [pl.col(name).alias(shown) for shown, name in self.slices.items()]
         return table.select(*slices, *["group"] * bool(self.parts), *cells, *sums)
+
+
+def _one_per_row(columns: Iterable[Column]) -> pl.Expr:
+    """Return the number one; as long as the frame, if all columns are expressions of the caller.
+
+    Beside a literal, an expression that leaves rows out would go unnoticed.
+    """
+    expressions = [column.expression for column in columns]
+    roots = [root for expression in expressions for root in expression.meta.root_names()]
+    if not roots or any(expression.meta.is_column() for expression in expressions):
+        return ONE
+    return pl.when(exactly(roots[0]).is_null()).then(ONE).otherwise(ONE)
 
 
 def _named(frame: pl.LazyFrame, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polarsfair._engine.tally import Tally
+    from polarsfair._typing import Sums
 
 _TABLE = hidden("table")
 """Numbers the tables of a call, so that an error can name them."""
@@ -126,25 +127,47 @@ def merge(
     sums = {name: sum_ for name, sum_ in tally.sums_of(columns).items() if name in columns}
     lines = raise_faults(table, _line_faults(table, tally, list(sums), cells), [tally.size])
     named = tally.with_defaults(lines, stacked=True).select(*by, *cells, *sums)
-    keys = [column.meta.output_name() for column in by] + cells
+    slices = [column.meta.output_name() for column in by]
+    if tally.apart is not None:
+        read = {name for column in by for name in column.meta.root_names()}
+        dropped = set(columns) - read - {*tally.cells, *tally.sums_of(columns), *tally.defaults}
+        kept = [*slices, *(cell for cell in cells if cell == "group")]
+        held, fault = tally.apart(kept, bool(dropped))
+        if {held, *fault.bad.meta.root_names()} <= {*slices, *cells, *sums}:
+            named = raise_faults(named, [fault], [held])
+    return _merged(named, tally, [*slices, *cells], sums).select(*slices, *cells, *sums).cache()
+
+
+def _merged(named: pl.LazyFrame, tally: Tally, keys: Sequence[str], sums: Sums) -> pl.LazyFrame:
+    """Aggregate lines, or raise if a sum passes 64 bits or a fact differs."""
     schema = named.collect_schema()
-    whole = [name for name in sums if schema[name] == pl.Int64]
-    totals = {_total(name): pl.col(name).cast(pl.Float64).sum() for name in whole}
     facts = [name for name, how in sums.items() if how.meta.eq(pl.col(name).max())]
-    least = {hidden("least", name): pl.col(name).min() for name in facts}
+    added = [name for name, how in sums.items() if how.meta.eq(pl.col(name).sum())]
+    whole = [name for name in added if schema[name] == pl.Int64]
+    totals = {_total(name): pl.col(name).cast(pl.Float64).sum() for name in whole}
+    least = {_least(name): pl.col(name).min() for name in facts}
     merged = aggregated(named, keys, {**sums, **totals, **least})
-    faults = [_overflow(name) for name in whole] + [_not_one(name) for name in facts]
+    faults = [_overflow(name) for name in whole]
+    faults += [_not_one(name, _SAME_FRAME) for name in facts if name not in tally.facts]
     merged = raise_faults(merged, faults, [tally.size])
-    return merged.select(*keys, *sums).cache()
+    for name, fact in tally.facts.items():
+        if name in facts:
+            # Tied to the sums that rest on the fact: metrics of other sums may be merged.
+            held = [one for one in fact.sums if one in sums]
+            merged = raise_faults(merged, [_not_one(name, fact.instead)], held)
+    return merged
 
 
-def _not_one(name: str) -> Fault:
-    different = (pl.col(name) != pl.col(hidden("least", name))).fill_null(value=False)
-    return Fault(
-        different,
-        f"{name!r} differs between tables that would be merged: it belongs to the frame that they"
-        " were counted with, so count them with the same one",
-    )
+_SAME_FRAME = "it belongs to the frame that they were counted with, so count them with the same one"
+
+
+def _not_one(name: str, instead: str) -> Fault:
+    different = (pl.col(name) != pl.col(_least(name))).fill_null(value=False)
+    return Fault(different, f"{name!r} differs between tables that would be merged: {instead}")
+
+
+def _least(name: str) -> str:
+    return hidden("least", name)
 
 
 def _total(name: str) -> str:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import inspect
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 import polars as pl
 
@@ -18,10 +18,19 @@ from polarsfair._typing import ROLES
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from polarsfair._engine.faults import Fault
     from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices, Keywords, Sums
 
 UNWEIGHTED: Sums = {"w": pl.col("n"), "w2": pl.col("n")}
 """What the sums of weights are in a table without weights."""
+
+
+class Fact(NamedTuple):
+    """What must be equal in all lines that are merged, for some of the sums."""
+
+    sums: tuple[str, ...]
+    instead: str
+    """Why it can differ, and what to type, for the error."""
 
 
 @functools.cache
@@ -87,6 +96,11 @@ class Tally:
         Roles whose rows must be counted in one table, such as ``user``: lists cannot be split.
     whole
         ``(roles and options) -> str | None``: see `whole_only`.
+    facts
+        Columns that merged lines must agree on, if a metric reads sums that rest on them.
+    apart
+        ``(kept slices and group, whether others are dropped) -> sum and fault``: of lines that were
+        counted apart from each other, so that the sum cannot be read.
     """
 
     name: str
@@ -101,6 +115,8 @@ class Tally:
     passed_on: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
     whole: Callable[[Mapping[str, Any]], str | None] | None = None
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    apart: Callable[[Sequence[str], bool], tuple[str, Fault]] | None = None
 
     __signature__ = Signature()
 

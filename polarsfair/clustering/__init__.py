@@ -6,14 +6,14 @@ from polarsfair.clustering._external.information import *
 from polarsfair.clustering._external.matching import *
 from polarsfair.clustering._external.pair_counts import *
 from polarsfair.clustering._graph import *
-from polarsfair.clustering._internal.c_index import *
 from polarsfair.clustering._internal.centroids import *
 from polarsfair.clustering._internal.distance_sums import *
 from polarsfair.clustering._internal.distances import *
-from polarsfair.clustering._internal.dunn import *
 from polarsfair.clustering._internal.points import *
 from polarsfair.clustering._internal.silhouette import *
 from polarsfair.clustering._internal.silhouette_estimate import *
+from polarsfair.clustering._pairs.c_index import *
+from polarsfair.clustering._pairs.dunn import *
 from polarsfair.clustering._relative import *
 from polarsfair.clustering._tendency.hopkins import *
 from polarsfair.clustering._tendency.uniformity import *

@@ -13,6 +13,7 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
 from polarsfair._engine.columns import (
+    TEXT,
     Column,
     as_column,
     check_anywhere,
@@ -72,6 +73,17 @@ FAULTS: Mapping[str, str] = {
     ),
 }
 """The columns that count faulty rows, with their messages."""
+
+
+def mark_of(frame: pl.LazyFrame, name: str) -> pl.Expr:
+    """Return a number per value, whose sum over distinct values tells different sets apart.
+
+    It is the same in all processes, but not in all versions of Polars.
+    """
+    dtype = frame.collect_schema()[name]
+    value = pl.col(name).cast(pl.String) if dtype in TEXT else pl.col(name)
+    # Small enough for the sum over 2**27 values to fit in 64 bits.
+    return (value.hash() % 2**36).cast(pl.Int64)
 
 
 def fault_columns(columns: Collection[str]) -> list[str]:

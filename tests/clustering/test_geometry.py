@@ -586,3 +586,10 @@ def test_a_frame_with_silhouettes_is_refused() -> None:
     frame = blobs(20, 2, 2).with_columns(silhouette=pl.lit(1.0))
     with pytest.raises(ValueError, match='has a column "silhouette" already'):
         clustering.silhouette_samples(frame, **ROLES)
+
+
+def test_hopkins_of_large_numbers_does_not_overflow() -> None:
+    draw = np.random.default_rng(0)
+    points = pl.DataFrame({name: draw.normal(size=60) * 2.0**450 for name in ("x", "y")})
+    found = clustering.hopkins(points, features=["x", "y"])
+    assert 0.3 < found["hopkins"].item() < 0.95

@@ -134,3 +134,11 @@ def test_stored_tables_with_weights_need_no_predictions() -> None:
 def test_the_norm_of_infinite_order_is_the_largest_difference() -> None:
     largest = fairness.label_ks(ROWS, **LABELLED)
     assert fairness.label_lp(ROWS, **LABELLED, p=math.inf) == largest
+
+
+def test_groups_without_weight_take_no_part_in_strata() -> None:
+    rows = pl.DataFrame(
+        {"g": ["a", "a", "z"], "y": [0, 1, 1], "s": ["x"] * 3, "w": [1.0, 2.0, 0.0]}
+    )
+    roles = {"group": "g", "label": "y", "strata": "s", "weight": "w"}
+    assert math.isnan(fairness.conditional_demographic_disparity(rows, **roles))

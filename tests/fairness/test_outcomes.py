@@ -208,3 +208,13 @@ def test_a_mean_that_is_rounding_of_its_sum_is_0(weight: str | None) -> None:
     small = rows.with_columns(v=pl.col("v") + pl.when(pl.col("g") == "r").then(1e-8).otherwise(0.0))
     assert fairness.mean_ratio(small, **asked, ref="r") == pytest.approx(3.1e8, rel=0.02)
     assert fairness.mean_difference(rows, **asked, ref="r") == pytest.approx(3.1, rel=0.02)
+
+
+def test_a_constant_has_no_correlation_and_no_spread() -> None:
+    rows = pl.DataFrame(
+        {"g": ["a"] * 3 + ["b"] * 3, "p": [0.1] * 3 + [0.2, 0.5, 0.9], "y": [1.0, 2.0, 4.0] * 2}
+    )
+    roles = {"group": "g", "pred": "p", "label": "y"}
+    assert math.isnan(fairness.correlation_difference(rows, **roles))
+    both = rows.with_columns(p=pl.lit(0.1), y=pl.lit(0.3))
+    assert math.isnan(fairness.correlation_difference(both, **roles))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
 from polarsfair._engine.faults import Fault, guarded
 from polarsfair._engine.slices import aggregated, joined, map_slices
+from polarsfair.clustering._internal.digits import coarse_values, restored, scaled
 from polarsfair.clustering._internal.points import (
     CLUSTER,
     FEATURE,
@@ -108,22 +110,65 @@ def blocks(values: Floats, metric: str) -> Iterator[tuple[slice, slice, Floats]]
             yield rows, columns, apart
 
 
+_MOST_SUMS = 2**25
+"""Sums of rows to clusters that are held at a time: a quarter of a gigabyte."""
+
+
 def sums_to_clusters(
     values: Floats, codes: Codes, weights: Floats, metric: str
+) -> Iterator[tuple[slice, Floats, Floats]]:
+    """Sum for every row its distances to every cluster, and the squares of all its distances.
+
+    Yield some rows at a time, as many as fit; if all fit, every distance is computed once.
+    """
+    width = int(codes.max()) + 1
+    step = max(_BLOCK, _MOST_SUMS // width)
+    ranges = [slice(i, min(i + step, len(values))) for i in range(0, len(values), step)]
+    for some in ranges:
+        if len(ranges) == 1:
+            pairs = _both_sides(blocks(values, metric))
+        else:
+            pairs = _one_side(values, some, metric)
+        total, squares = _summed(pairs, (some, width), codes, weights)
+        yield some, total, squares
+
+
+def _both_sides(
+    pairs: Iterator[tuple[slice, slice, Floats]],
+) -> Iterator[tuple[slice, slice, Floats]]:
+    for rows, columns, apart in pairs:
+        yield rows, columns, apart
+        if rows != columns:
+            yield columns, rows, apart.T
+
+
+def _one_side(values: Floats, some: slice, metric: str) -> Iterator[tuple[slice, slice, Floats]]:
+    """Yield the distances of some rows to all rows, in blocks."""
+    for start in range(some.start, some.stop, _BLOCK):
+        own = slice(start, min(start + _BLOCK, some.stop))
+        for begin in range(0, len(values), _BLOCK):
+            other = slice(begin, min(begin + _BLOCK, len(values)))
+            yield own, other, distances(values[own], values[other], metric)
+
+
+def _summed(
+    pairs: Iterator[tuple[slice, slice, Floats]],
+    shape: tuple[slice, int],
+    codes: Codes,
+    weights: Floats,
 ) -> tuple[Floats, Floats]:
-    """Sum for every row its distances to every cluster, and the squares of all its distances."""
+    """Sum blocks of distances per cluster; `shape` is the rows, and the number of clusters."""
     import numpy as np
 
-    total = np.zeros((len(values), int(codes.max()) + 1))
-    squares = np.zeros(len(values))
+    some, width = shape
+    total, squares = np.zeros((some.stop - some.start, width)), np.zeros(some.stop - some.start)
     unweighed = bool((weights == 1).all())
-    for rows, columns, apart in blocks(values, metric):
-        both = [(rows, columns, apart)] + ([(columns, rows, apart.T)] if rows != columns else [])
-        for own, other, gaps in both:
-            weighed = gaps if unweighed else gaps * weights[other]
-            starts = _starts(codes[other])
-            total[own, codes[other][starts]] += np.add.reduceat(weighed, starts, axis=1)
-            squares[own] += np.einsum("ij,ij->i", weighed, gaps)
+    for rows, other, gaps in pairs:
+        own = slice(rows.start - some.start, rows.stop - some.start)
+        weighed = gaps if unweighed else gaps * weights[other]
+        starts = _starts(codes[other])
+        total[own, codes[other][starts]] += np.add.reduceat(weighed, starts, axis=1)
+        squares[own] += np.einsum("ij,ij->i", weighed, gaps)
     return total, squares
 
 
@@ -134,14 +179,19 @@ def _starts(codes: Codes) -> NDArray[np.intp]:
     return np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
 
 
-def silhouettes_from(total: Floats, codes: Codes, weights: Floats) -> Floats:
-    """Compute the silhouette of every row from its sums of distances; NaN with one cluster."""
+def silhouettes_from(
+    total: Floats, codes: Codes, sizes: Floats, *, far: bool = False
+) -> tuple[Floats, bool]:
+    """Compute the silhouette of rows from their sums of distances; NaN with one cluster.
+
+    Also return whether rounding may have made a row equal to all of its cluster: `far` is whether
+    rows are far from zero.
+    """
     import numpy as np
 
-    sizes = np.bincount(codes, weights=weights)
     rows = np.arange(len(codes))
     if len(sizes) < 2:
-        return np.full(len(codes), np.nan)
+        return np.full(len(codes), np.nan), False
     own = sizes[codes]
     inside = total[rows, codes] / np.maximum(own - 1, 1)
     means = total / sizes
@@ -149,20 +199,18 @@ def silhouettes_from(total: Floats, codes: Codes, weights: Floats) -> Floats:
     outside = means.min(axis=1)
     larger = np.maximum(inside, outside)
     value = (outside - inside) / np.where(larger > 0, larger, 1)
-    return np.where((own > 1) & (larger > 0), value, 0.0)
+    lost = far and bool(((own > 1) & (inside == 0)).any())
+    return np.where((own > 1) & (larger > 0), value, 0.0), lost
 
 
-def centroid_gaps(
-    values: Floats, codes: Codes, weights: Floats, metric: str
-) -> tuple[Floats, Floats]:
-    """Compute the distances between the means of the clusters, and the sizes of the clusters."""
+def cluster_means(values: Floats, codes: Codes, weights: Floats) -> tuple[Floats, Floats]:
+    """Compute the means of the clusters minus that of all rows, and the sizes of the clusters."""
     import numpy as np
 
     near = values.mean(axis=0)
-    sizes = np.bincount(codes, weights=weights)
+    sizes = np.bincount(codes, weights=weights).astype(np.float64)
     sums = [np.bincount(codes, weights=weights * column) for column in (values - near).T]
-    means = np.column_stack(sums) / sizes[:, None]
-    return distances(means, means, metric), sizes.astype(np.float64)
+    return np.column_stack(sums) / sizes[:, None], sizes
 
 
 PAIRED = ("squares", "cross", "gaps", "gap_squares")
@@ -173,26 +221,83 @@ VALUES = ("within", "volume", *PAIRED, "silhouette")
 
 
 def pair_values(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Add to every row, sorted by cluster, the sums over all its pairs."""
+    """Add to every row, sorted by cluster, the sums over all its pairs.
+
+    They are NaN, not null, if they overflow or are lost to rounding: so are sums of them.
+    """
     import numpy as np
 
     frame = ordered(frame)
     if frame.is_empty():
         return frame.with_columns(pl.lit(None, pl.Float64).alias(name) for name in VALUES)
     values, codes, weights = arrays_of(frame)
-    total, squares = sums_to_clusters(values, codes, weights, metric)
-    gaps, sizes = centroid_gaps(values, codes, weights, metric)
-    found = {
-        "within": total[np.arange(len(codes)), codes],
-        "volume": total.sum(axis=1),
-        "squares": squares,
-        "cross": (total * gaps[codes]).sum(axis=1),
-        "gaps": (gaps @ sizes)[codes],
-        "gap_squares": ((gaps * gaps) @ sizes)[codes],
-        "silhouette": silhouettes_from(total, codes, weights),
-    }
-    columns = [pl.Series(name, part).fill_nan(None) for name, part in found.items()]
-    return frame.with_columns(columns)
+    far = coarse_values(values)
+    (values,), power = scaled(values)
+    found, lost = _pair_sums(values, codes, weights, metric, far=far)
+    with np.errstate(over="ignore", under="ignore"):
+        parts = {name: restored(part, _UNITS[name] * power) for name, part in found.items()}
+    if far:
+        # Distances that are all 0 may be those of rows that rounding made equal.
+        parts |= {
+            name: parts[name] + np.nan for name in ("within", "cross") if not parts[name].any()
+        }
+    parts |= {"silhouette": parts["silhouette"] + np.nan} if lost else {}
+    return frame.with_columns(pl.Series(name, part) for name, part in parts.items())
+
+
+_UNITS = {"squares": 2, "cross": 2, "gap_squares": 2, "silhouette": 0} | dict.fromkeys(
+    ("within", "volume", "gaps"), 1
+)
+"""Powers of the unit of the features in which the sums are."""
+
+
+def _pair_sums(
+    values: Floats, codes: Codes, weights: Floats, metric: str, *, far: bool
+) -> tuple[dict[str, Floats], bool]:
+    """Compute the sums of all rows, and whether silhouettes are lost to rounding."""
+    import numpy as np
+
+    means, sizes = cluster_means(values, codes, weights)
+    found, lost = {name: np.zeros(len(codes)) for name in VALUES}, False
+    for some, total, squares in sums_to_clusters(values, codes, weights, metric):
+        own = codes[some]
+        silhouettes, equal = silhouettes_from(total, own, sizes, far=far)
+        lost = lost or equal
+        sums = {
+            "within": total[np.arange(len(own)), own],
+            "volume": total.sum(axis=1),
+            "squares": squares,
+            "silhouette": silhouettes,
+        }
+        for name, part in sums.items():
+            found[name][some] = part
+        _add_gaps(found, some, total, (means, own, sizes), metric)
+    return found, lost
+
+
+def _add_gaps(
+    found: dict[str, Floats],
+    some: slice,
+    total: Floats,
+    clusters: tuple[Floats, Codes, Floats],
+    metric: str,
+) -> None:
+    """Add the sums over pairs of rows of the distances of their clusters' means."""
+    import numpy as np
+
+    means, codes, sizes = clusters
+    # Rows are sorted by cluster, so that those of one cluster follow each other.
+    starts = np.append(_starts(codes), len(codes))
+    step = max(1, _MOST_SUMS // (8 * len(sizes)))
+    for first in range(0, len(starts) - 1, step):
+        begins = starts[first : first + step + 1]
+        gaps = distances(means[codes[begins[:-1]]], means, metric)
+        counts = np.diff(begins)
+        rows = slice(some.start + int(begins[0]), some.start + int(begins[-1]))
+        found["gaps"][rows] = np.repeat(gaps @ sizes, counts)
+        found["gap_squares"][rows] = np.repeat((gaps * gaps) @ sizes, counts)
+        for number, (begin, end) in enumerate(pairwise(begins.tolist())):
+            found["cross"][some.start + begin : some.start + end] = total[begin:end] @ gaps[number]
 
 
 def pair_lines(points: Points, lines: pl.LazyFrame, metric: str) -> pl.LazyFrame:

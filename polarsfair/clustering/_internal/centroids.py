@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._engine.metric import Metric, Variant
-from polarsfair._engine.slices import aggregated, hidden, joined
+from polarsfair._engine.slices import aggregated, hidden, joined, over
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
+from polarsfair.clustering._internal.cluster_pairs import NEAREST, WIDTH, WORST, with_rivals
+from polarsfair.clustering._internal.digits import COARSE, VANISHED, means_of, square
 from polarsfair.clustering._internal.points import (
     WEIGHT,
     Points,
     centres_of,
+    from_overall_means,
     internal,
-    means_of,
     merged_clusters,
     moment_sums,
     moments,
     moments_of,
-    overall_mean,
     points_of,
-    squared_gap,
 )
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid", "radii"]
 
-_WIDTH, _LINE, _GAP = hidden("width"), hidden("line"), hidden("gap")
-_RATIO, _WORST, _NEAREST = hidden("ratio"), hidden("worst"), hidden("nearest")
+_GAP = hidden("gap")
 
 
 def _count_radii(
@@ -76,8 +75,11 @@ def _count_radii(
 
 def _with_radii(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
     keys, weight = points.keys, points.weight
-    centres = centres_of(points, lines).select(*keys, *points.means)
-    distance = pl.sum_horizontal(gap * gap for gap in points.gaps).sqrt()
+    centres = centres_of(points, lines).select(*keys, *points.means, *points.lows)
+    # Scaled by the largest first, so that no square over- or underflows.
+    largest = pl.max_horizontal(gap.abs() for gap in points.gaps)
+    scaled = pl.sum_horizontal((gap / largest) ** 2 for gap in points.gaps)
+    distance = pl.when(largest > 0).then(largest * scaled.sqrt()).otherwise(largest)
     sums = {"reach": (weight * distance).sum(), "radius": pl.when(weight > 0).then(distance).max()}
     found = aggregated(joined(points.known, centres, keys), keys, sums)
     return joined(lines, found, keys, how="left")
@@ -111,40 +113,33 @@ def check_means(metric: Metric, schema: pl.Schema) -> None:
 def clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster, with its squared distance from the mean of all rows."""
     lines = merged_clusters(table, keys)
-    means = means_of(lines.collect_schema().names())
-    gaps = [pl.col(name) - overall_mean(name, keys) for name in means]
-    return lines.with_columns(pl.sum_horizontal(gap * gap for gap in gaps).alias(_GAP))
-
-
-def _with_rivals(lines: pl.LazyFrame, keys: Sequence[str], width: pl.Expr) -> pl.LazyFrame:
-    """Add to every cluster how it compares with the other clusters of its slice.
-
-    ``_WORST`` is the largest sum of two widths over the distance of the means, ``_NEAREST`` the
-    distance of the nearest mean.
-    """
-    means = means_of(lines.collect_schema().names())
-    numbered = lines.with_columns(width.alias(_WIDTH)).with_row_index(_LINE)
-    other = {name: hidden("other", name) for name in (_LINE, _WIDTH, "w", *means)}
-    others = numbered.select(*keys, *(pl.col(name).alias(to) for name, to in other.items()))
-    two = (pl.col(_LINE) != pl.col(other[_LINE])) & (WEIGHT > 0) & (pl.col(other["w"]) > 0)
-    gap = pl.when(two).then(squared_gap(means, [other[name] for name in means]).sqrt())
-    pairs = joined(numbered, others, keys, how="left").with_columns(gap.alias(_GAP))
-    ratio = (pl.col(_WIDTH) + pl.col(other[_WIDTH])) / pl.col(_GAP)
-    # Two clusters that are the same point have no ratio, and the largest is then not defined.
-    worst = pl.when(~pl.col(_RATIO).is_nan().any()).then(pl.col(_RATIO).max())
-    values = {_WORST: worst, _NEAREST: pl.col(_GAP).min()}
-    found = aggregated(pairs.with_columns(ratio.alias(_RATIO)), [_LINE], values)
-    return numbered.join(found, on=_LINE, how="left")
+    gaps = from_overall_means(lines.collect_schema().names(), keys)
+    gap = pl.sum_horizontal(square(gap) for gap in gaps)
+    # Means that rounding made equal have no distance.
+    equal = pl.col(COARSE) & over((pl.col(_GAP).fill_null(0.0) == 0).all(), keys)
+    unknown = pl.col(_GAP).is_infinite() | equal
+    return lines.with_columns(gap.alias(_GAP)).with_columns(
+        pl.when(unknown).then(float("nan")).otherwise(_GAP).alias(_GAP)
+    )
 
 
 def _rivals(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster with its rivals; the width is from the squared distances."""
-    return _with_rivals(merged_clusters(table, keys), keys, (pl.col("ssw") / WEIGHT).sqrt())
+    width = (pl.col("ssw") / WEIGHT).sqrt().alias(WIDTH)
+    # A table that has distances too is read as one that has none.
+    lines = merged_clusters(table, keys).drop("reach", strict=False)
+    return with_rivals(lines.with_columns(width), keys)
 
 
 def _rivals_by_mean(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """View one line per cluster with its rivals; the width is from the distances."""
-    return _with_rivals(merged_clusters(table, keys), keys, pl.col("reach") / WEIGHT)
+    lines = merged_clusters(table, keys)
+    lost = pl.col(COARSE) & over((pl.col("radius").fill_null(0.0) == 0).all(), keys)
+    lines = lines.with_columns(
+        pl.when(lost).then(float("nan")).otherwise(pl.col(name)).alias(name)
+        for name in ("reach", "radius")
+    )
+    return with_rivals(lines.with_columns((pl.col("reach") / WEIGHT).alias(WIDTH)), keys)
 
 
 _SEVERAL = (WEIGHT > 0).sum() > 1
@@ -183,12 +178,14 @@ def calinski_harabasz() -> pl.Expr:
     """
     count, size = (WEIGHT > 0).sum(), WEIGHT.sum()
     between = (WEIGHT * pl.col(_GAP)).sum() / (count - 1)
-    inside = pl.col("ssw").sum() / (size - count)
-    return pl.when(_SEVERAL & (size > count)).then(quotient(between, inside))
+    total = pl.col("ssw").sum()
+    known = (total == 0) | (total >= VANISHED)
+    inside = total / (size - count)
+    return pl.when(_SEVERAL & (size > count) & known).then(quotient(between, inside))
 
 
 def _mean_of_worst() -> pl.Expr:
-    worst, there = pl.col(_WORST), WEIGHT > 0
+    worst, there = pl.col(WORST).fill_nan(None), WEIGHT > 0
     defined = worst.filter(there).is_not_null().all()
     return pl.when(_SEVERAL & defined).then(worst.filter(there).mean())
 
@@ -296,4 +293,4 @@ def dunn_centroid() -> pl.Expr:
     4.5
     """
     several = _SEVERAL & (WEIGHT.max() > 1)
-    return pl.when(several).then(quotient(pl.col(_NEAREST).min(), pl.col("radius").max()))
+    return pl.when(several).then(quotient(pl.col(NEAREST).min(), pl.col("radius").max()))

@@ -23,6 +23,7 @@ from polarsfair.clustering._internal.all_pairs import (
     pair_lines,
 )
 from polarsfair.clustering._internal.categories import category_lines, category_volumes
+from polarsfair.clustering._internal.digits import means_of
 from polarsfair.clustering._internal.points import (
     CLUSTER,
     DISTANCE,
@@ -36,13 +37,13 @@ from polarsfair.clustering._internal.points import (
     centres_of,
     counted_frequencies,
     frequency_moments,
-    means_of,
+    from_overall_means,
     moment_sums,
     moments,
     moments_of,
-    overall_mean,
     points_of,
     unit_points,
+    with_coarse,
     with_each,
 )
 
@@ -75,9 +76,8 @@ def squared_volumes(
     centres: pl.LazyFrame, slices: Sequence[str], *, cosine: bool = False
 ) -> pl.LazyFrame:
     """Sum the distances within every cluster, and of its rows to all rows."""
-    means = means_of(centres.collect_schema().names())
     total = over(WEIGHT.sum(), slices)
-    gaps = [pl.col(name) - overall_mean(name, slices) for name in means]
+    gaps = from_overall_means(centres.collect_schema().names(), slices)
     gap = pl.sum_horizontal(part * part for part in gaps)
     spread, zeros = pl.col(SPREAD), pl.col(_ZEROS)
     half = 0.5 if cosine else 1.0
@@ -95,6 +95,7 @@ def squared_rows(
     sides = centres.select(
         *points.slices,
         *points.means,
+        *points.lows,
         CLUSTER.alias(OTHER),
         WEIGHT.alias(SIZE),
         (pl.col(SPREAD) / WEIGHT).alias(SPREAD),
@@ -126,7 +127,8 @@ def lines_with_volumes(points: Points, metric: str) -> tuple[pl.LazyFrame, pl.La
     lines = frequency_moments(points)
     measured = unit_points(points) if cosine else points
     own = moments_of(measured).cache() if cosine else lines
-    centres = with_spread(centres_of(measured, own), cosine=cosine).cache()
+    centres = with_coarse(centres_of(measured, own), points.slices)
+    centres = with_spread(centres, cosine=cosine).cache()
     summed = squared_volumes(centres, points.slices, cosine=cosine)
     return _shared_out(points, lines, summed), centres, measured
 

@@ -13,6 +13,7 @@ from polarsfair._engine.slices import aggregated, hidden, joined, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.clustering._internal.all_pairs import METRICS, PAIRED, check_metric
+from polarsfair.clustering._internal.cluster_pairs import WIDTH, with_gap_sums
 from polarsfair.clustering._internal.distance_sums import squared_volumes, volumes, with_spread
 from polarsfair.clustering._internal.points import (
     CLUSTER,
@@ -21,13 +22,11 @@ from polarsfair.clustering._internal.points import (
     centres_of,
     frequency_moments,
     internal,
-    means_of,
     merged_clusters,
     moment_sums,
     moments,
-    overall_mean,
+    overall_means,
     points_of,
-    squared_gap,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ __all__ = [
     "scatter",
 ]
 
-_TOTAL, _LENGTH, _LINE, _GAP = hidden("total"), hidden("length"), hidden("line"), hidden("gap")
+_TOTAL, _LENGTH = hidden("total"), hidden("length")
 
 
 def _count_scatter(
@@ -93,8 +92,9 @@ def _fourth_powers(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
     With z the centred rows and q = z'z it is 2 (n sum q^2 + (sum q)^2 + 2 |sum zz'|^2).
     """
     slices = points.slices
-    means = [overall_mean(name, slices).alias(name) for name in points.means]
-    centres = centres_of(points, lines).select(*slices, *means).unique()
+    clusters = centres_of(points, lines)
+    means = overall_means([*points.means, *points.lows], slices)
+    centres = clusters.select(*slices, **means).unique()
     centred = [gap.alias(name) for gap, name in zip(points.gaps, points.columns, strict=True)]
     weight, length = points.weight.cast(pl.Float64), pl.col(_LENGTH)
     rows = joined(points.known, centres, slices).select(*slices, *centred, weight.alias(_TOTAL))
@@ -151,21 +151,9 @@ def _squared_pairs(
     table: pl.LazyFrame, keys: Sequence[str], *, metric: str = "sqeuclidean"
 ) -> pl.LazyFrame:
     """View, for squared distances, also the sums over pairs of clusters."""
-    lines = _squared_volumes(table, keys, metric=metric).drop(_GAP).with_row_index(_LINE)
-    means = means_of(lines.collect_schema().names())
-    other = {name: hidden("other", name) for name in (_LINE, "w", "ssw", *means)}
-    others = lines.select(*keys, *(pl.col(name).alias(to) for name, to in other.items()))
-    own_gap = squared_gap(means, [other[name] for name in means]).alias(_GAP)
-    pairs = joined(lines.select(*keys, *other), others, keys, how="left").with_columns(own_gap)
-    w, ssw, gap = pl.col(other["w"]), pl.col(other["ssw"]), pl.col(_GAP)
-    size = WEIGHT.cast(pl.Float64) * w
-    two = (size > 0) & (pl.col(_LINE) != pl.col(other[_LINE]))
-    distances = w * pl.col("ssw") + WEIGHT * ssw + size * gap
-    sums = {"cross": distances * gap, "gaps": size * gap, "gap_squares": size * gap * gap}
-    found = aggregated(
-        pairs, [_LINE], {name: pl.when(two).then(value).sum() for name, value in sums.items()}
-    )
-    return lines.drop(*sums, strict=False).join(found, on=_LINE, how="left")
+    lines = _squared_volumes(table, keys, metric=metric)
+    width = (pl.col("ssw") / WEIGHT).sqrt().alias(WIDTH)
+    return with_gap_sums(lines.with_columns(width), keys)
 
 
 def _by_squares(options: Mapping[str, object]) -> bool:
@@ -315,7 +303,7 @@ def modularity() -> pl.Expr:
     """
     total = VOLUME.sum()
     value = (quotient(WITHIN, total) - quotient(VOLUME, total) ** 2).sum()
-    return pl.when(total > 0).then(value.clip(-0.5, 1))
+    return pl.when((total > 0) & total.is_finite()).then(value.clip(-0.5, 1))
 
 
 def _number_of_pairs() -> pl.Expr:

@@ -14,13 +14,31 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, is_number, schema_of
+from polarsfair._engine.columns import as_column, check_columns, exactly, is_number, schema_of
 from polarsfair._engine.faults import Fault, raise_faults
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import ONE, Rows, key
 from polarsfair._engine.slices import hidden, joined, over
 from polarsfair._engine.tally import Tally
 from polarsfair.clustering._external.contingency import whole
+from polarsfair.clustering._internal.digits import (
+    COARSE,
+    LOW,
+    MEAN,
+    TINY,
+    VANISHED,
+    centred,
+    close_together,
+    coarse,
+    feature_sums,
+    low_of,
+    mean_and_low,
+    means_of,
+    square,
+    two_floats,
+    variance,
+    varies,
+)
 from polarsfair.clustering._types import ClusteringMetric
 
 if TYPE_CHECKING:
@@ -33,9 +51,6 @@ __all__ = ["moments"]
 FEATURE = hidden("feature ")
 """Begins the columns that hold features on the row side."""
 
-MEAN = "mean_"
-"""Begins the columns that hold the means of features in a table."""
-
 ROW = hidden("row")
 """Numbers rows, so that a second pass can collect what belongs to one row."""
 
@@ -46,9 +61,6 @@ MOST = 2**32 - 1 if pl.get_index_type() == pl.UInt32 else 2**63 - 1
 """The largest number of rows that Polars can number."""
 
 CLUSTER, WEIGHT = pl.col("cluster"), pl.col("w")
-
-_ROUNDING = 1e-15
-"""Relative differences of means up to this size are rounding errors, not distances."""
 
 internal = functools.partial(
     define, kind="quality", roles=("cluster", "features"), of=ClusteringMetric
@@ -68,11 +80,14 @@ class Points:
         The caller's names of the features.
     kept
         Further columns of the caller that the rows keep.
+    computed
+        Whether features were computed, so that equal ones may differ by rounding.
     """
 
     rows: Rows
     features: tuple[str, ...]
     kept: tuple[str, ...] = ()
+    computed: bool = False
 
     @property
     def slices(self) -> list[str]:
@@ -95,9 +110,15 @@ class Points:
         return [MEAN + name for name in self.features]
 
     @property
+    def lows(self) -> list[str]:
+        """The columns of the table that hold the low digits of the means."""
+        return [LOW + name for name in self.features]
+
+    @property
     def gaps(self) -> list[pl.Expr]:
         """The features of a row minus the means of the cluster that it is joined with."""
-        return [pl.col(x) - pl.col(mean) for x, mean in zip(self.columns, self.means, strict=True)]
+        both = zip(self.columns, self.means, self.lows, strict=True)
+        return [pl.col(x) - pl.col(mean) - pl.col(low) for x, mean, low in both]
 
     @property
     def weights(self) -> list[str]:
@@ -174,10 +195,13 @@ def _single(rows: pl.LazyFrame, feature: str | pl.Expr) -> list[pl.Expr]:
     """List one feature, or every column of an expression of several, such as a selector."""
     column = feature if isinstance(feature, pl.Expr) else as_column(feature, "features")
     check_columns(rows, {"features": [column]})
-    if not column.meta.has_multiple_outputs():
+    if isinstance(feature, str) or not column.meta.has_multiple_outputs():
         return [column]
     names = rows.select(column).collect_schema().names()
-    return [pl.struct(column).struct.field(name) for name in names]
+    if column.meta.is_column_selection():
+        return [exactly(name) for name in names]
+    # The same expression of several columns, one at a time.
+    return [pl.struct(column).struct.field(name).alias(name) for name in names]
 
 
 def _check_features(names: Sequence[str]) -> None:
@@ -204,10 +228,11 @@ def _as_number(column: pl.Expr, name: str, dtype: pl.DataType) -> pl.Expr:
 
 def _check_slices(names: Sequence[str]) -> None:
     for name in names:
-        if name.startswith(MEAN):
+        if name.startswith((MEAN, LOW)):
+            plain = name.removeprefix(MEAN).removeprefix(LOW)
             msg = (
                 f"a slice cannot be named {name!r}, because means of features are named like that:"
-                f' rename it, `by=pl.col("{name}").alias("{name.removeprefix(MEAN)}")`'
+                f' rename it, `by=pl.col("{name}").alias("{plain}")`'
             )
             raise ValueError(msg)
 
@@ -237,7 +262,7 @@ def moments_of(points: Points) -> pl.LazyFrame:
     lines = _plain_moments(points)
     if points.rows.weighted:
         lines = _weighted_moments(points, lines)
-    sums = ["n", *points.weights, *points.means, "ssw"]
+    sums = ["n", *points.weights, *points.means, *points.lows, "ssw"]
     # If a feature is NaN or infinite, so is its mean.
     infinite = {name: ~pl.col(MEAN + name).is_finite() for name in points.features}
     faults = [not_finite(name, bad.fill_null(value=False)) for name, bad in infinite.items()]
@@ -266,60 +291,42 @@ def not_finite(name: str, bad: pl.Expr) -> Fault:
     )
 
 
-def _variance(name: str) -> str:
-    return hidden("variance", name)
-
-
-def _smallest(name: str) -> str:
-    return hidden("smallest", name)
-
-
 def _plain_moments(points: Points) -> pl.LazyFrame:
     sums = {name: pl.col(name).sum() for name in ("n", *points.rows.bad)}
     for name in points.features:
-        value = pl.col(FEATURE + name)
-        sums |= {MEAN + name: value.mean(), _variance(name): value.var(ddof=0)}
-        sums |= {_smallest(name): value.min()}
+        sums |= feature_sums(name, FEATURE + name)
     lines = points.rows.frame.group_by(points.keys).agg(**sums)
     known = CLUSTER.is_not_null()
-    spread = pl.sum_horizontal(
-        pl.when(_varies(name)).then(pl.col(_variance(name))).otherwise(0.0)
-        for name in points.features
-    )
-    means = {MEAN + name: pl.when(known).then(_mean(name)) for name in points.features}
-    return lines.with_columns(**means, ssw=pl.when(known).then(spread * pl.col("n")))
-
-
-def _varies(name: str) -> pl.Expr:
-    """Return whether a feature has a variance beyond the rounding error of equal values."""
-    return pl.col(_variance(name)) > (_ROUNDING * pl.col(MEAN + name)) ** 2
-
-
-def _mean(name: str) -> pl.Expr:
-    """Return the mean of a feature, exact if all values are equal: distances to it are then 0."""
-    mean = pl.col(MEAN + name)
-    return pl.when(_varies(name) | ~mean.is_finite()).then(mean).otherwise(_smallest(name))
+    values: dict[str, pl.Expr] = {}
+    for name in points.features:
+        mean, low = mean_and_low(name, computed=points.computed)
+        values |= {MEAN + name: mean, LOW + name: low}
+    spread = pl.sum_horizontal(variance(x, computed=points.computed) for x in points.features)
+    values["ssw"] = spread * pl.col("n")
+    return lines.with_columns(**{name: pl.when(known).then(v) for name, v in values.items()})
 
 
 def _weighted_moments(points: Points, plain: pl.LazyFrame) -> pl.LazyFrame:
     """Weigh rows around the plain means, which are close enough that no digits are lost."""
-    keys, gaps = points.keys, dict(zip(points.means, points.gaps, strict=True))
+    keys, gaps = points.keys, dict(zip(points.features, points.gaps, strict=True))
     sums = {"w": WEIGHT.sum()}
-    for mean, gap in gaps.items():
-        sums[hidden("gaps", mean)] = (WEIGHT * gap).sum()
-        sums[hidden("squares", mean)] = (WEIGHT * gap * gap).sum()
-    centres = plain.select(*keys, *points.means)
+    for name, gap in gaps.items():
+        sums[hidden("gaps", name)] = (WEIGHT * gap).sum()
+        sums[hidden("squares", name)] = (WEIGHT * gap * gap).sum()
+    centres = plain.select(*keys, *points.means, *points.lows)
     weighed = joined(points.rows.frame, centres, keys, how="left").group_by(keys).agg(**sums)
-    first = {mean: pl.col(hidden("gaps", mean)) for mean in points.means}
-    shifts = {mean: (gap / WEIGHT).fill_nan(None) for mean, gap in first.items()}
-    squares = pl.sum_horizontal(
-        (pl.col(hidden("squares", mean)) - first[mean] * shift).clip(0)
-        for mean, shift in shifts.items()
-    )
-    return joined(plain.drop("ssw"), weighed, keys, how="left").with_columns(
-        *((pl.col(mean) + shift).alias(mean) for mean, shift in shifts.items()),
-        ssw=pl.when(CLUSTER.is_not_null()).then(squares),
-    )
+    values: dict[str, pl.Expr] = {}
+    squares = []
+    for name in points.features:
+        first = pl.col(hidden("gaps", name))
+        shift = (first / WEIGHT).fill_nan(None)
+        mean = two_floats(pl.col(MEAN + name), pl.col(LOW + name) + shift)
+        values |= {MEAN + name: mean[0], LOW + name: mean[1]}
+        left = (pl.col(hidden("squares", name)) - first * shift).clip(0)
+        vanished = varies(name, computed=points.computed) & close_together(name)
+        squares.append(pl.when(vanished).then(pl.max_horizontal(left, TINY)).otherwise(left))
+    values["ssw"] = pl.when(CLUSTER.is_not_null()).then(pl.sum_horizontal(squares))
+    return joined(plain.drop("ssw"), weighed, keys, how="left").with_columns(**values)
 
 
 def centres_of(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
@@ -330,28 +337,20 @@ def centres_of(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
     return merged.with_columns(w=points.size).filter(WEIGHT > 0)
 
 
-def means_of(columns: Sequence[str]) -> list[str]:
-    """Name the columns of a table that hold means."""
-    return [name for name in columns if name.startswith(MEAN)]
-
-
 def moment_sums(columns: Sequence[str]) -> Mapping[str, pl.Expr]:
     """Return how lines of one cluster merge: counts add up, means and squares by Chan's formula."""
-    means = means_of(columns)
     # In a table without weights, every row has weight 1.
     weight = WEIGHT if "w" in columns else pl.col("n")
-    merged = {name: _merged_mean(name, weight) for name in means}
-    spread = pl.col("ssw").sum()
-    for name, mean in merged.items():
-        spread = spread + (weight * (pl.col(name) - mean) ** 2).sum()
+    merged, spread = {}, pl.col("ssw").sum()
+    for name in means_of(columns):
+        # Averaged around one of them, which keeps the digits of data far from zero.
+        near = pl.col(name).mean()
+        gap, known = centred(name, near, columns), pl.when(pl.col(name).is_not_null()).then(weight)
+        shift = ((weight * gap).sum() / known.sum()).fill_nan(None)
+        merged[name], low = two_floats(near, shift)
+        merged |= {low_of(name): low} if low_of(name) in columns else {}
+        spread = spread + (weight * square(gap - shift)).sum()
     return {"n": pl.col("n").sum(), "w": WEIGHT.sum(), **merged, "ssw": spread}
-
-
-def _merged_mean(name: str, weight: pl.Expr) -> pl.Expr:
-    """Average means around one of them, which keeps the digits of data far from zero."""
-    near = pl.col(name).mean()
-    known = pl.when(pl.col(name).is_not_null()).then(weight)
-    return near + ((weight * (pl.col(name) - near)).sum() / known.sum()).fill_nan(None)
 
 
 def _merged(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -363,31 +362,57 @@ def _merged(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 def merged_clusters(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Return one line per slice and cluster: those of the table, or those of all groups merged.
 
-    A line without known rows has weight 0 and no cluster.
+    A line without known rows has weight 0 and no cluster. A sum of squares that overflows is NaN.
     """
     if "group" in table.collect_schema().names() and "group" not in keys:
         table = _merged(table, [*keys, "cluster"])
     there = CLUSTER.is_not_null() & (WEIGHT > 0)
-    return table.with_columns(
+    lines = table.with_columns(
         cluster=pl.when(there).then(CLUSTER), w=pl.when(there).then(WEIGHT).otherwise(0)
     )
+    return with_coarse(lines, keys)
 
 
-def squared_gap(left: Sequence[str], right: Sequence[str]) -> pl.Expr:
-    """Return the squared distance of two means, 0 if they differ only by rounding."""
-    parts = []
-    for own, other in zip(left, right, strict=True):
-        gap = pl.col(own) - pl.col(other)
-        scale = pl.max_horizontal(pl.col(own).abs(), pl.col(other).abs())
-        parts.append(pl.when(gap.abs() > _ROUNDING * scale).then(gap * gap).otherwise(0.0))
-    return pl.sum_horizontal(parts)
+def with_coarse(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Add whether slices are too far from zero for equal rows to be known as equal.
+
+    If all clusters of such a slice are points, their spread is lost: it is NaN. So is a spread that
+    overflows, and every spread of a slice in which all squares vanish.
+    """
+    ssw, columns = pl.col("ssw"), lines.collect_schema().names()
+    finite = lines.with_columns(ssw=pl.when(ssw.is_infinite()).then(float("nan")).otherwise(ssw))
+    marked = finite.with_columns(coarse(means_of(columns), (ssw / WEIGHT).sqrt(), keys))
+    lost = pl.col(COARSE) & over((ssw.fill_nan(1.0).fill_null(0.0) == 0).all(), keys)
+    between = pl.sum_horizontal(0.0, *map(square, from_overall_means(columns, keys)))
+    total = over((ssw + WEIGHT * between).sum(), keys)
+    vanished = (total > 0) & (total < VANISHED)
+    return marked.with_columns(ssw=pl.when(lost | vanished).then(float("nan")).otherwise(ssw))
 
 
-def overall_mean(name: str, keys: Sequence[str]) -> pl.Expr:
-    """Return the mean of a feature over all clusters of a slice, computed around one of them."""
+def overall_means(columns: Sequence[str], keys: Sequence[str]) -> dict[str, pl.Expr]:
+    """Return the means of the features over all clusters of a slice, each as two floats."""
+    found: dict[str, pl.Expr] = {}
+    for name in means_of(columns):
+        near, shift = _overall(name, columns)
+        mean, low = two_floats(near, shift)
+        found |= {name: over(mean, keys), low_of(name): over(low, keys)}
+    return found
+
+
+def from_overall_means(columns: Sequence[str], keys: Sequence[str]) -> list[pl.Expr]:
+    """Return the mean of a cluster minus the mean of all, for every feature."""
+    parts = {name: _overall(name, columns) for name in means_of(columns)}
+    return [
+        centred(name, over(near, keys), columns) - over(shift, keys)
+        for name, (near, shift) in parts.items()
+    ]
+
+
+def _overall(name: str, columns: Sequence[str]) -> tuple[pl.Expr, pl.Expr]:
+    """Return a float close to the mean of a feature over all clusters, and the rest of it."""
     near = pl.col(name).mean()
-    shift = (WEIGHT * (pl.col(name) - near)).sum() / WEIGHT.filter(pl.col(name).is_not_null()).sum()
-    return over(near + shift, keys)
+    known = WEIGHT.filter(pl.col(name).is_not_null()).sum()
+    return near, (WEIGHT * centred(name, near, columns)).sum() / known
 
 
 def unit_points(points: Points) -> Points:
@@ -401,7 +426,7 @@ def unit_points(points: Points) -> Points:
         pl.when(length > 0).then(part / length).otherwise(part).alias(name)
         for part, name in zip(scaled, points.columns, strict=True)
     ]
-    return points.with_columns(named)
+    return replace(points.with_columns(named), computed=True)
 
 
 def few_enough(clusters: pl.LazyFrame) -> pl.LazyFrame:
@@ -432,11 +457,16 @@ def _count_moments(
     """Count the moments of every cluster: rows, means and squared distances to them.
 
     The table has the slices, ``group`` if given, ``cluster``, ``n`` rows, and with ``weight`` (a
-    frequency) also ``w``. It has ``mean_<feature>`` for every feature and ``ssw``, the sum of
-    squared distances to the means. Rows without a cluster or a feature are counted in one row of
-    unknown cluster. Tables merge by Chan's formula: stack them and use `measure`.
+    frequency) also ``w``. It has ``mean_<feature>`` and ``low_<feature>`` for every feature: the
+    mean, and what it has beyond the digits of one float. ``ssw`` is the sum of squared distances to
+    the means. Rows without a cluster or a feature are counted in one row of unknown cluster. Tables
+    merge by Chan's formula: stack them and use `measure`.
 
-    Arithmetic is centred: data of unit spread around 100,000,000 keep their digits.
+    Arithmetic is centred: data of unit spread around 10^12 keep the digits that their floats have.
+    If the squares overflow, ``ssw`` is NaN, and measures that read it are undefined. They are also
+    undefined if the squares vanish. If a slice is so far from zero that different values may have
+    been rounded to equal ones, a measure is undefined instead of 0, 1 or infinite. This is a range
+    below 1,000 neighbouring floats, or below 1,000,000 beyond 2^53.
 
     References
     ----------
@@ -448,7 +478,8 @@ def _count_moments(
     >>> import polars as pl
     >>> from polarsfair import clustering
     >>> df = pl.DataFrame({"c": [1, 1, 2], "x": [0.0, 2.0, 5.0], "y": [1, 1, 0]})
-    >>> clustering.moments(df, cluster="c", features=["x", "y"]).sort("cluster")
+    >>> table = clustering.moments(df, cluster="c", features=["x", "y"]).sort("cluster")
+    >>> table.select("cluster", "n", "mean_x", "mean_y", "ssw")
     shape: (2, 5)
     ┌─────────┬─────┬────────┬────────┬─────┐
     │ cluster ┆ n   ┆ mean_x ┆ mean_y ┆ ssw │

@@ -350,7 +350,7 @@ def _by_clusters(points: Points, metric: str) -> pl.LazyFrame:
     _, centres, measured = lines_with_volumes(points, metric)
     values = _linear_silhouettes(measured, measured.known, centres, metric)
     there = WEIGHT > 0 if points.rows.weighted else pl.lit(value=True)
-    return values.select(ROW, silhouette=pl.when(there).then(SILHOUETTE))
+    return values.select(ROW, silhouette=pl.when(there).then(SILHOUETTE.fill_nan(None)))
 
 
 def _by_pairs(points: Points, metric: str) -> pl.LazyFrame:
@@ -359,7 +359,8 @@ def _by_pairs(points: Points, metric: str) -> pl.LazyFrame:
     rows = few_rows(points, lines, f'`metric="{metric}"`', '`metric="sqeuclidean"`')
 
     def silhouettes_in(frame: pl.DataFrame) -> pl.DataFrame:
-        return pair_values(frame, metric).select(*slices, ROW, "silhouette")
+        found = pair_values(frame, metric).select(*slices, ROW, "silhouette")
+        return found.with_columns(SILHOUETTE.fill_nan(None))
 
     values = {ROW: rows.collect_schema()[ROW], "silhouette": pl.Float64()}
     return map_slices(rows, slices, silhouettes_in, values).select(ROW, "silhouette")

@@ -169,7 +169,7 @@ def _result(found: pl.LazyFrame) -> pl.LazyFrame:
 def _with_moments(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.LazyFrame:
     """Add to the clusters higher moments, and their scatter by its widest directions."""
     keys, columns = [*points.slices, "cluster"], points.columns
-    means = centres.select(*keys, *points.means)
+    means = centres.select(*keys, *points.means, *points.lows)
     gaps = [gap.alias(name) for gap, name in zip(points.gaps, columns, strict=True)]
     square = pl.sum_horizontal(pl.col(name) ** 2 for name in columns).alias(_SQUARE)
     centred = joined(rows, means, keys).select(*keys, _TIMES, *gaps).with_columns(square)
@@ -248,6 +248,7 @@ def _sides(points: Points, centres: pl.LazyFrame) -> pl.LazyFrame:
     return centres.select(
         *points.slices,
         *points.means,
+        *points.lows,
         *(_third(name) for name in points.features),
         *itertools.chain(*_ways(points.features)),
         *(_FOURTH, _REST),

@@ -15,7 +15,7 @@ import polars as pl
 from polarsfair._engine.faults import Fault
 from polarsfair._engine.rows import ONE, Role, Rows, number
 from polarsfair._engine.slices import hidden, joined, summed
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.tally import Fact, Tally
 from polarsfair.ranking._depths import at_every_k, depths
 from polarsfair.ranking._inputs import (
     BAD_PROPENSITY,
@@ -28,6 +28,7 @@ from polarsfair.ranking._inputs import (
     check_ordered,
     fault_columns,
     grade_of,
+    mark_of,
     order_roles,
     resolve,
     with_users,
@@ -58,8 +59,9 @@ SUMS = (
     *("n", "pairs", "value", "weight", "weight2", "weighted"),
     *("known", "predicted", "corrected", "scored", "error", "error2"),
 )
-_MERGED = {**{name: pl.col(name).sum() for name in SUMS}, "items": pl.col("items").max()}
-"""How the sums merge; the number of items, of tables without propensities, is a fact."""
+_OF_ITEMS = ("items", "item_set")
+_MERGED = {name: pl.col(name).sum() for name in SUMS} | {n: pl.col(n).max() for n in _OF_ITEMS}
+"""How the sums merge; the number of items and which they are, without propensities, are facts."""
 
 _VALUE, _PREDICTED, _SCORE = (pl.col(name) for name in ("value", "predicted", _GIVEN))
 
@@ -154,8 +156,9 @@ def _count_matches(rows: pl.LazyFrame, by: Sequence[pl.Expr], **roles: Any) -> p
     propensity). With a score or prediction also ``known`` and ``predicted`` (number and sum of
     predictions) and ``corrected`` (of (outcome - prediction) / propensity). With a score also
     ``scored``, ``error`` and ``error2`` (number, sum and sum of squares of the score's errors).
-    Tables can be merged if no user's rows are split between them; without `propensity` each counts
-    the items of its own ground truth.
+    Without `propensity` also ``items`` and ``item_set`` (number of items in `actual`, and a number
+    that tells different sets of items apart). Tables can be merged if no user's rows are split
+    between them; metrics of propensities also need the same items in all tables, or `propensity`.
 
     Parameters
     ----------
@@ -405,8 +408,9 @@ def _scaled(inputs: Inputs, table: pl.LazyFrame) -> pl.LazyFrame:
     if "propensity" in inputs.actual.columns:
         return table
     keys = inputs.actual.keys
-    items = inputs.actual.frame.select(*keys, "item").unique().with_columns(ONE.alias(_ITEMS))
-    lines = joined(table, summed(items, keys, [_ITEMS]), keys, how="left")
+    items = inputs.actual.frame.select(*keys, "item").unique()
+    items = items.with_columns(ONE.alias(_ITEMS), mark_of(items, "item").alias("item_set"))
+    lines = joined(table, summed(items, keys, [_ITEMS, "item_set"]), keys, how="left")
     names = lines.collect_schema().names()
     factor = pl.col(_ITEMS).fill_null(0).cast(pl.Float64)
     return lines.with_columns(
@@ -427,7 +431,7 @@ def _per_k(small: pl.LazyFrame, request: Request, keys: Sequence[str]) -> pl.Laz
     lines = lines.filter(pl.col(_SHARE) > 0)
     if request.ties == "expected":
         lines = lines.with_columns(pl.col(name) * pl.col(_SHARE) for name in sums)
-    facts = [name for name in (*faults, "items") if name in names]
+    facts = [name for name in (*faults, *_OF_ITEMS) if name in names]
     cut = lines.group_by(*keys, "k").agg(pl.col(sums).sum(), *(pl.col(f).max() for f in facts))
     # Ties share ranks, but the number of ranks in a list does not change.
     return cut.with_columns(pl.col("n").round().cast(pl.Int64))
@@ -435,8 +439,13 @@ def _per_k(small: pl.LazyFrame, request: Request, keys: Sequence[str]) -> pl.Laz
 
 _ABSENT = {
     **{name: pl.lit(None, pl.Float64) for name in SUMS if name not in ("n", "pairs", "value")},
-    "items": pl.lit(None, pl.Int64),
+    **{name: pl.lit(None, pl.Int64) for name in _OF_ITEMS},
 }
+_FACT = Fact(
+    tuple(WEIGHTED),
+    "without `propensity` it is one over the number of items in `actual`, and every part counts its"
+    ' own: count them with `propensity="<column>"`, or each with all rows of `actual`',
+)
 
 
 def _whole_only(given: Mapping[str, Any]) -> str | None:
@@ -456,6 +465,7 @@ matches = Tally(
     defaults=_ABSENT,
     together=("user",),
     whole=_whole_only,
+    facts=dict.fromkeys(_OF_ITEMS, _FACT),
     single=("ties", "repeats"),
 )
 
@@ -467,6 +477,7 @@ match_scores = Tally(
     defaults=_ABSENT,
     together=("user",),
     whole=_whole_only,
+    facts=dict.fromkeys(_OF_ITEMS, _FACT),
     contains=(matches,),
     single=("ties", "repeats"),
 )

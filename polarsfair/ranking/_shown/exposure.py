@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.columns import is_number, schema_of
+from polarsfair._engine.faults import Fault
 from polarsfair._engine.slices import aggregated, hidden, joined, summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._depths import at_every_k, depths
-from polarsfair.ranking._inputs import BAD_POPULARITY, REPEATED_ITEM, fault_columns
+from polarsfair.ranking._inputs import BAD_POPULARITY, REPEATED_ITEM, fault_columns, mark_of
 from polarsfair.ranking._shown.recs import Shown, inside, item_frame, per_k, shown_recs, with_sizes
 
 if TYPE_CHECKING:
@@ -27,10 +28,19 @@ SUMS = {
     "order": pl.col("order").min(),
     "catalogue": pl.col("catalogue").max(),
     "total": pl.col("total").max(),
+    "truth": pl.col("truth").min(),
+    "split": pl.col("split").min(),
 }
 """Two counts, and facts of the item and of the catalogue, which are the same in every table."""
 
-_FACTS = {"popularity": pl.Float64, "order": pl.Int64, "catalogue": pl.Int64, "total": pl.Float64}
+_FACTS = {
+    "popularity": pl.Float64,
+    "order": pl.Int64,
+    "catalogue": pl.Int64,
+    "total": pl.Float64,
+    "truth": pl.Int64,
+    "split": pl.Int64,
+}
 _NONE = pl.lit(0, dtype=pl.Int64)
 
 
@@ -55,8 +65,12 @@ def _count_exposure(
     the sums ``n`` (times shown) and ``users`` (over the lists that show it, of one over their
     length: the items of a list sum to 1). If `items` is given, also ``popularity`` and ``order``
     (the item's rank by popularity). A row without an item then has ``catalogue`` and ``total``
-    (number of items, sum of their popularity). Tables can be merged if no user's rows are split
-    between them.
+    (number of items, sum of their popularity). Without `items` it has ``truth`` and ``split``, if a
+    slice or the group is not a column of `actual`: a number that tells different sets of items of
+    `actual` apart, and 1 if another slice or part of the group is a column of `actual`.
+
+    Tables can be merged if no user's rows are split between them. Without `items`, every table
+    must have found the same items of `actual`, or have all slices and groups.
 
     Parameters
     ----------
@@ -144,6 +158,7 @@ def _table(found: Shown, catalogue: pl.LazyFrame | None, ks: Sequence[int | None
         parts[1] = parts[1].join(_facts(catalogue), how="cross")
     else:
         parts.append(at_every_k(_items_not_shown(found, slices), ks))
+        parts[1] = _with_truth(found, parts[1])
     return _merged(found, pl.concat(parts, how="diagonal"))
 
 
@@ -203,6 +218,41 @@ def _items_not_shown(found: Shown, slices: pl.LazyFrame) -> pl.LazyFrame:
     return items.with_columns(_NONE.alias("n"))
 
 
+def _with_truth(found: Shown, slices: pl.LazyFrame) -> pl.LazyFrame:
+    """Add which items of the ground truth were found, if slices or groups list those of others."""
+    inputs = found.inputs
+    if len(inputs.both) == len(found.keys):
+        return slices
+    items = inputs.actual.frame.select("item").unique()
+    truth = items.select(mark_of(items, "item").sum().alias("truth"))
+    split = pl.lit(int(bool(inputs.both)), dtype=pl.Int64)
+    return slices.join(truth, how="cross").with_columns(split=split)
+
+
+def _found_apart(kept: Sequence[str], dropped: bool) -> tuple[str, Fault]:  # noqa: FBT001
+    """Return the fault of slices or groups that lack items which only other tables found.
+
+    An item of the ground truth is in the catalogue of every slice and group, and each table lists
+    it in those that the table has. If the ground truth has one of the slices, a table lists the
+    items per slice, and which slice that is is not known here.
+    """
+    # Nothing was found, or nothing is listed in slices of others: any other table can be added.
+    truth = pl.when(pl.col("truth") != 0).then("truth").drop_nulls().n_unique()
+    split = (pl.col("split") == 1).any() & (pl.col("truth") != 0).any()
+    of_slice = truth.over(list(kept)) if kept else truth
+    lacking = (truth > 1) & (split | (of_slice < truth))
+    if "group" in kept:
+        lacking &= pl.col("group").is_not_null()
+    bad = lacking | split if dropped else lacking
+    message = (
+        "these tables were counted without `items`, and each lists only the items that its own part"
+        " of `actual` holds, so slices or groups would lack items of the catalogue: count them with"
+        " `items=<frame>`"
+    )
+    # Whatever depends on the size of the catalogue reads this column.
+    return "catalogue", Fault(bad.fill_null(value=False), message)
+
+
 def _merged(found: Shown, table: pl.LazyFrame) -> pl.LazyFrame:
     """Merge the lines of an item into the table."""
     names = table.collect_schema().names()
@@ -229,4 +279,5 @@ exposure = Tally(
     defaults={name: pl.lit(None, dtype=dtype) for name, dtype in _FACTS.items()},
     together=("user",),
     whole=_whole_only,
+    apart=_found_apart,
 )

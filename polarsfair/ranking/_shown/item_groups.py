@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns
+from polarsfair._engine.columns import Column, as_column, check_columns, key_of, schema_of
 from polarsfair._engine.compare import difference, known_as, ratio
 from polarsfair._engine.faults import Fault, checked
 from polarsfair._engine.frames import as_lazy
@@ -98,6 +98,8 @@ def _count_group_exposure(
     named_by = [item_group] if isinstance(item_group, (str, pl.Expr)) else item_group
     check_columns(frame, {"item_group": [as_column(one, "item_group") for one in named_by]})
     parts = parts_of([frame], item_group)
+    dtypes = schema_of(frame, parts)
+    parts = {name: key_of(Column("item_group", one, dtypes[name])) for name, one in parts.items()}
     catalogue = item_frame(rows, items, item, parts, "item_group")
     return _table(found, catalogue, list(parts), deepest(depths(k)))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -25,10 +24,11 @@ from polarsfair.clustering._internal.all_pairs import (
     ordered,
     searched_slices,
 )
+from polarsfair.clustering._internal.digits import coarse_values, restored, scaled
 from polarsfair.clustering._internal.points import frequency_moments, internal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -40,6 +40,9 @@ __all__ = ["dunn", "extremes"]
 
 _BLOCK = 1024
 
+
+_CALL = 250
+"""What a call costs at least, in distances: pairs of small clusters are many calls."""
 
 _SLACK = 1e-9
 """Bounds are widened by this much, so that rounding excludes no pair."""
@@ -53,7 +56,7 @@ class _Search:
     left: int = LIMIT * LIMIT
 
     def distances(self, left: Floats, right: Floats) -> Floats:
-        self.left -= len(left) * len(right)
+        self.left -= max(len(left) * len(right), _CALL)
         if self.left < 0:
             msg = (
                 f"`dunn` needs more than {LIMIT * LIMIT:,} distances, because these clusters"
@@ -65,22 +68,38 @@ class _Search:
 
 
 def extremes_of(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
-    """Find the smallest distance between clusters and the largest within one."""
+    """Find the smallest distance between clusters and the largest within one.
+
+    Both are NaN if one is 0 in rows so far from zero that rounding may have made it 0.
+    """
+    import numpy as np
+
     frame = ordered(frame)
     if frame.is_empty():
         return {"separation": math.nan, "diameter": math.nan}
     values, codes, weights = arrays_of(frame)
     if metric == "cosine" and not values.any(axis=1).all():
         return _among_all(values, codes, weights, metric)
+    far, ((values,), power) = coarse_values(values), scaled(values)
     # Squared Euclidean distances have the order of the Euclidean ones. So have cosine distances,
     # which are half the squared distances of rows of length one.
     plain = metric if metric in ("euclidean", "manhattan") else "euclidean"
     search = _Search(plain)
-    clusters = [_Cluster.of(values[codes == code], search) for code in range(codes.max() + 1)]
-    found = {"separation": _separation(clusters, search), "diameter": _diameter(clusters, search)}
-    if plain == metric:
-        return found
-    return {name: value**2 / (2 if metric == "cosine" else 1) for name, value in found.items()}
+    clusters = [_Cluster.of(part, search) for part in _parts(values, codes)]
+    both = restored(np.array([_separation(clusters, search), _diameter(clusters, search)]), power)
+    if far and not both.all():
+        both[:] = math.nan
+    if plain != metric:
+        with np.errstate(over="ignore", under="ignore"):
+            both = both * both / (2 if metric == "cosine" else 1)
+    return dict(zip(("separation", "diameter"), both.tolist(), strict=True))
+
+
+def _parts(values: Floats, codes: Codes) -> list[Floats]:
+    """Split rows, which are sorted by cluster, into clusters."""
+    import numpy as np
+
+    return np.split(values, np.flatnonzero(np.diff(codes)) + 1)
 
 
 def _among_all(values: Floats, codes: Codes, weights: Floats, metric: str) -> dict[str, float]:
@@ -155,15 +174,41 @@ def _separation(clusters: list[_Cluster], search: _Search) -> float:
     """Find the smallest distance between two clusters: nearest pairs of clusters first."""
     import numpy as np
 
-    middles = np.concatenate([cluster.middle for cluster in clusters])
-    apart = distances(middles, middles, search.metric)
-    pairs = sorted(combinations(range(len(clusters)), 2), key=lambda pair: apart[pair])
     shortest = np.inf
-    for own, other in pairs:
-        bound = apart[own, other] - clusters[own].radius - clusters[other].radius
-        if bound <= shortest * (1 + _SLACK):
-            shortest = min(shortest, _shortest_of(clusters[own], clusters[other], shortest, search))
+    # A first pass finds a short distance, so that the second one looks at few pairs.
+    for first in (True, False):
+        for start, apart, bounds in _between(clusters, search.metric):
+            for place in _nearest_places(apart, bounds, shortest, first=first):
+                own, other = start + place // apart.shape[1], place % apart.shape[1]
+                if bounds.flat[place] <= shortest * (1 + _SLACK):
+                    found = _shortest_of(clusters[own], clusters[other], shortest, search)
+                    shortest = min(shortest, found)
     return float(shortest)
+
+
+def _between(clusters: list[_Cluster], metric: str) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield the distances of some means to all later ones, and what rows are apart at least."""
+    import numpy as np
+
+    middles = np.concatenate([cluster.middle for cluster in clusters])
+    radii = np.array([cluster.radius for cluster in clusters])
+    for start in range(0, len(clusters), _BLOCK):
+        some = slice(start, min(start + _BLOCK, len(clusters)))
+        apart = distances(middles[some], middles, metric)
+        apart[np.tri(apart.shape[0], apart.shape[1], k=start, dtype=bool)] = np.inf
+        yield start, apart, apart - radii[some, None] - radii
+
+
+def _nearest_places(apart: Floats, bounds: Floats, shortest: float, *, first: bool) -> list[int]:
+    """Return the places of pairs that can be closer than `shortest`, nearest means first."""
+    import numpy as np
+
+    if first:
+        place = int(apart.argmin())
+        return [place] if np.isfinite(apart.flat[place]) else []
+    near = np.flatnonzero((bounds <= shortest * (1 + _SLACK)) & np.isfinite(apart))
+    order: list[int] = near[apart.flat[near].argsort(kind="stable")].tolist()
+    return order
 
 
 def _shortest_of(own: _Cluster, other: _Cluster, shortest: float, search: _Search) -> float:

@@ -23,6 +23,7 @@ from polarsfair.clustering._internal.all_pairs import (
     ordered,
     searched_slices,
 )
+from polarsfair.clustering._internal.digits import restored, scaled
 from polarsfair.clustering._internal.points import frequency_moments, internal
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def order_sums(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
     if frame.is_empty():
         return nothing
     values, codes, weights = arrays_of(frame)
+    # Rows of length one need no scale, and their distances are not of the first power.
+    (values,), power = ([values], 0) if metric == "cosine" else scaled(values)
     sizes = np.bincount(codes, weights=weights)
     wanted = float((sizes * (sizes - 1)).sum() / 2)
     if wanted == 0 or not (wide := _widest(values, metric)) > 0:
@@ -57,12 +60,12 @@ def order_sums(frame: pl.DataFrame, *, metric: str) -> dict[str, float]:
     bins = (found * scale).astype(np.int64)
     rest_low, rest_high = wanted - counts[:low].sum(), wanted - counts[high + 1 :].sum()
     at_low, at_high = bins == low, bins == high
-    return {
-        "inside": inside,
-        "lowest": sums[:low].sum() + _first(found[at_low], times[at_low], rest_low),
-        "highest": sums[high + 1 :].sum()
-        + _first(found[at_high][::-1], times[at_high][::-1], rest_high),
-    }
+    lowest = sums[:low].sum() + _first(found[at_low], times[at_low], rest_low)
+    highest = sums[high + 1 :].sum()
+    highest += _first(found[at_high][::-1], times[at_high][::-1], rest_high)
+    power *= 2 if metric == "sqeuclidean" else 1
+    back = restored(np.array([inside, lowest, highest]), power)
+    return dict(zip(nothing, back.tolist(), strict=True))
 
 
 def _widest(values: Floats, metric: str) -> float:

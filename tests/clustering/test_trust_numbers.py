@@ -1,0 +1,113 @@
+"""Numbers at the edge of floats (10), and many clusters (14)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polarsfair as pf
+from polarsfair import clustering
+
+DRAW = np.random.default_rng(7)
+LABELS = DRAW.integers(0, 4, 200)
+NEAR = DRAW.normal(size=(200, 3)) + LABELS[:, None] * 3
+
+METRICS: dict[str, Any] = {
+    "calinski_harabasz": clustering.calinski_harabasz,
+    "davies_bouldin": clustering.davies_bouldin,
+    "davies_bouldin of means": clustering.davies_bouldin.bind(dispersion="mean"),
+    "silhouette": clustering.silhouette,
+    "silhouette of squares": clustering.silhouette.bind(metric="sqeuclidean"),
+}
+every_metric = pytest.mark.parametrize("name", METRICS)
+
+
+def points(values: np.ndarray[Any, Any], labels: np.ndarray[Any, Any] = LABELS) -> pl.DataFrame:
+    return pl.DataFrame({"c": labels, **{f"x{i}": column for i, column in enumerate(values.T)}})
+
+
+def value(name: str, frame: pl.DataFrame | pl.LazyFrame) -> float:
+    features = [one for one in frame.collect_schema().names() if one != "c"]
+    found = pf.evaluate(frame, [METRICS[name]], cluster="c", features=features)
+    table = found.collect() if isinstance(found, pl.LazyFrame) else found
+    number = table.item()
+    return math.nan if number is None else number
+
+
+@every_metric
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12, -1e12])
+def test_10_an_offset_changes_nothing(name: str, offset: float) -> None:
+    far = NEAR + offset
+    back = far - offset  # exact: the same floats, shifted
+    expected = value(name, points(back))
+    assert value(name, points(far)) == pytest.approx(expected, rel=1e-6)
+    assert value(name, points(far).lazy()) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["calinski_harabasz", "davies_bouldin"])
+def test_10_an_offset_changes_nothing_in_merged_tables(name: str) -> None:
+    far = NEAR + 1e12
+    frame, features = points(far), ["x0", "x1", "x2"]
+    parts = [
+        clustering.moments(part, cluster="c", features=features)
+        for part in (frame[:30], frame[30:31], frame[31:])
+    ]
+    expected = value(name, points(far - 1e12))
+    assert pf.measure(parts, [METRICS[name]]).item() == pytest.approx(expected, rel=1e-6)
+
+
+@every_metric
+@pytest.mark.parametrize("offset", [1e17, 1e18, 1e19])
+def test_10_lost_spread_is_undefined(name: str, offset: float) -> None:
+    far = NEAR + offset
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = value(name, points(far))
+    # Floats that rounding left apart have the value of their own differences; else there is none.
+    assert math.isnan(found) or found == pytest.approx(value(name, points(far - offset)), rel=1e-6)
+    assert found not in (0, 1, math.inf)
+    assert math.isnan(found) or offset < 1e19
+
+
+@every_metric
+@pytest.mark.parametrize("scale", [1e150, 1e200, 1e-150, 1e-200])
+def test_10_scales_are_right_or_undefined(name: str, scale: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = value(name, points(NEAR * scale))
+    assert math.isnan(found) or found == pytest.approx(value(name, points(NEAR)), rel=1e-6)
+
+
+def test_10_points_that_really_coincide_keep_their_values() -> None:
+    exact = points(np.repeat([[0.0, 0.0], [3.0, 4.0]], 5, axis=0), np.repeat([0, 1], 5))
+    assert value("davies_bouldin", exact) == 0
+    assert value("silhouette", exact) == 1
+    assert value("calinski_harabasz", exact) == math.inf
+
+
+def test_14_many_clusters_take_linear_memory() -> None:
+    size = 3_000
+    draw = np.random.default_rng(1)
+    frame = points(draw.normal(size=(2 * size, 1)), np.arange(2 * size) % size)
+    found = value("davies_bouldin", frame)
+    few = frame.filter(pl.col("c") < 300)
+    means = few.group_by("c").agg(pl.col("x0").mean(), s=(pl.col("x0").var(ddof=0)).sqrt())
+    m, s = means["x0"].to_numpy(), means["s"].to_numpy()
+    gaps = abs(m[:, None] - m)
+    np.fill_diagonal(gaps, np.inf)
+    expected = ((s[:, None] + s) / gaps).max(axis=1).mean()
+    assert value("davies_bouldin", few) == pytest.approx(expected)
+    assert found > 0
+
+
+def test_14_too_many_clusters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polarsfair.clustering._internal.cluster_pairs.MOST_CLUSTERS", 10)
+    frame = points(DRAW.normal(size=(40, 1)), np.arange(40) % 20)
+    for rows in (frame, frame.lazy()):
+        with pytest.raises(ValueError, match=r"there are 20 clusters in a slice; the limit is 10"):
+            value("davies_bouldin", rows)

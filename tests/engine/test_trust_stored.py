@@ -1,0 +1,138 @@
+"""Stored tables that no counting can have made, or that do not fit together (1, 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+from polars.exceptions import SchemaError
+
+import polarsfair as pf
+from polarsfair import cli, clustering, fairness
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+D = pl.DataFrame(
+    {
+        "g": ["F"] * 3 + ["M"] * 3,
+        "p": [0, 1, 0, 1, 1, 0],
+        "y": [1, 1, 0, 1, 1, 1],
+        "s": [0.1, 0.6, 0.3, 0.7, 0.9, 0.2],
+    }
+)
+T = fairness.decisions(D, group="g", pred="p", label="y")
+WOMEN = pl.col("group") == "F"
+BOTH = pytest.mark.parametrize("make", [pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])
+
+
+def parity(tables: Any, **options: Any) -> float:
+    found = pf.measure(tables, [fairness.stat_parity], **options)
+    value = (found.collect() if isinstance(found, pl.LazyFrame) else found).item()
+    assert isinstance(value, float)
+    return value
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "dtype",
+    [pl.Decimal(38, 0), pl.Decimal(20, 4), pl.Int128, pl.UInt8, pl.UInt64, pl.Float32, pl.Float64],
+    ids=str,
+)
+def test_1_counts_of_any_number_are_counts(make: Any, dtype: Any) -> None:
+    assert parity(make(T.with_columns(pl.col("n").cast(dtype)))) == pytest.approx(1 / 3)
+    weighted = fairness.decisions(D.with_columns(w=2), group="g", pred="p", weight="w")
+    sums = weighted.with_columns(pl.col("n", "w", "w2").cast(dtype))
+    assert parity(make(sums)) == pytest.approx(1 / 3)
+
+
+def test_1_sums_of_duckdb() -> None:
+    rows = D.to_arrow()
+    found = duckdb.sql('select g as "group", p = 1 as pred, sum(1) as n from rows group by all')
+    assert parity(found) == pytest.approx(1 / 3)
+    assert len(rows) == 6
+
+
+def test_1_decimal_counts_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    T.with_columns(pl.col("n").cast(pl.Decimal(38, 0))).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(SystemExit):
+        cli.main(["measure", str(tmp_path / "t.parquet"), "--metrics", "stat_parity"])
+    assert "0.3333" in capsys.readouterr().out
+
+
+@BOTH
+@pytest.mark.parametrize("bad", [-1.0, None, float("nan"), 1.5, 2.0**63], ids=str)
+def test_2_counts_that_are_none(make: Any, bad: float | None) -> None:
+    n = pl.when(WOMEN).then(pl.lit(bad, dtype=pl.Float64)).otherwise("n")
+    broken = T.with_columns(n=n)
+    words = r"^'n' is not a count in 3 line\(s\), of table 2: leave these lines out"
+    with pytest.raises(ValueError, match=words):
+        parity([make(T), make(broken)])
+    with pytest.raises(ValueError, match=r"of table 1: "):
+        parity(make(broken))
+
+
+def test_2_counts_that_are_none_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    T.with_columns(n=-pl.col("n")).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["measure", str(tmp_path / "t.parquet"), "--metrics", "stat_parity"])
+    assert stopped.value.code == 2
+    assert f"'n' is not a count in {T.height} line(s), of table 1" in capsys.readouterr().err
+
+
+@BOTH
+def test_2_sums_that_pass_64_bits(make: Any) -> None:
+    large = make(T.with_columns(n=pl.lit(2**62)))
+    assert parity(large) == pytest.approx(1 / 6, abs=1)
+    with pytest.raises(ValueError, match="the sum of 'n' does not fit in 64 bits"):
+        parity([large, large])
+
+
+@BOTH
+def test_2_sums_that_are_lacking(make: Any) -> None:
+    scores = fairness.scores(D, group="g", score="s", label="y")
+    broken = scores.with_columns(s=pl.when(pl.col("label")).then("s"))
+    words = r"'s' is null although there are rows in 1 line\(s\), of table 1"
+    with pytest.raises(ValueError, match=words):
+        found = pf.measure(make(broken), [fairness.brier])
+        found.lazy().collect()
+    weighted = fairness.decisions(D.with_columns(w=2), group="g", pred="p", weight="w")
+    unweighted = fairness.decisions(D, group="g", pred="p")
+    assert parity([make(weighted), make(unweighted)]) == pytest.approx(1 / 3)
+    negative = weighted.with_columns(w=-pl.col("w"))
+    with pytest.raises(ValueError, match=r"'w' is negative or NaN in 4 line\(s\), of table 2"):
+        parity([make(weighted), make(negative)])
+
+
+POINTS = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1, 5, 6], "z": [1.0, 2, 3, 4]})
+
+
+@BOTH
+def test_2_moments_of_other_features(make: Any) -> None:
+    one = clustering.moments(make(POINTS), cluster="c", features=["x"])
+    two = clustering.moments(make(POINTS), cluster="c", features=["x", "z"])
+    with pytest.raises(SchemaError, match="table 1 of 2 has no column 'mean_z'"):
+        pf.measure([one, two], [clustering.calinski_harabasz])
+    stacked = pl.concat([one, two], how="diagonal")
+    with pytest.raises(ValueError, match=r"'mean_z' is null although there are rows in 2 line"):
+        pf.measure(stacked, [clustering.calinski_harabasz]).lazy().collect()
+
+
+@BOTH
+def test_2_groups_of_other_kinds(make: Any) -> None:
+    rows = make(D.with_columns(r=pl.col("g"), q=pl.col("g")))
+    one = fairness.decisions(rows, group=["g", "r"], pred="p")
+    two = fairness.decisions(rows, group=["g", "q"], pred="p")
+    with pytest.raises(SchemaError, match=r"'group' is Struct.* in table 1 and .* in table 2"):
+        parity([one, two])
+    numbers = fairness.decisions(rows, group="y", pred="p")
+    with pytest.raises(SchemaError, match="'group' is String in table 1 and Int64 in table 2"):
+        parity([fairness.decisions(rows, group="g", pred="p"), numbers])
+    text = fairness.decisions(rows, group=pl.col("g").cast(pl.Categorical), pred="p")
+    assert parity([fairness.decisions(rows, group="g", pred="p"), text]) == pytest.approx(1 / 3)
