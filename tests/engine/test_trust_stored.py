@@ -100,8 +100,7 @@ def test_2_sums_that_are_lacking(make: Any) -> None:
     broken = scores.with_columns(s=pl.when(pl.col("label")).then("s"))
     words = r"'s' is null although there are rows in 1 line\(s\), of table 1"
     with pytest.raises(ValueError, match=words):
-        found = pf.measure(make(broken), [fairness.brier])
-        found.lazy().collect()
+        pf.measure(make(broken), [fairness.brier]).lazy().collect()
     weighted = fairness.decisions(D.with_columns(w=2), group="g", pred="p", weight="w")
     unweighted = fairness.decisions(D, group="g", pred="p")
     assert parity([make(weighted), make(unweighted)]) == pytest.approx(1 / 3)
