@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 class Sample:
     """How a law gets rows for a tally and how the call names them.
 
-    `kept_whole` names the column whose rows must not be split when tables are merged.
+    `kept_whole` names the column whose rows must not be split when tables are merged, and `merged`
+    are roles without which tables of parts are refused.
     """
 
     rows: st.SearchStrategy[pl.DataFrame]
     roles: dict[str, Any]
     frames: dict[str, st.SearchStrategy[pl.DataFrame]] = field(default_factory=dict)
     kept_whole: str | None = None
+    merged: dict[str, Any] = field(default_factory=dict)
     refs: bool = True
 
 
@@ -145,7 +147,9 @@ SAMPLES: dict[str, Sample] = {
             kept_whole="user",
         ),
     ),
-    "ranking.exposure": Sample(_SHOWN, _SEEN, frames={"actual": _LOGGED}, kept_whole="user"),
+    "ranking.exposure": Sample(
+        _SHOWN, _SEEN, frames={"actual": _LOGGED}, kept_whole="user", merged={"items": _ITEMS}
+    ),
     **dict.fromkeys(
         ["ranking.overlaps", "ranking.shown_scores"], Sample(_SHOWN, _SEEN, kept_whole="user")
     ),

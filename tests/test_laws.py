@@ -124,8 +124,9 @@ def tally_options(metrics: list[pf.Metric]) -> dict[str, Any]:
 @few
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_merged_tables_equal_one_table(name: str, data: st.DataObject, seed: int) -> None:
-    rows, roles = draw(data, name)
     metrics, sample = ASKED[name], sample_of(name)
+    rows, roles = draw(data, name)
+    roles |= sample.merged
     key = pl.int_range(pl.len()) if sample.kept_whole is None else pl.col(sample.kept_whole)
     part = key.hash(seed) % 3
 

@@ -111,3 +111,23 @@ def test_14_too_many_clusters_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
     for rows in (frame, frame.lazy()):
         with pytest.raises(ValueError, match=r"there are 20 clusters in a slice; the limit is 10"):
             value("davies_bouldin", rows)
+
+
+OF_POINTS = [
+    metric
+    for metric in pf.metrics()
+    if "features" in metric.roles and metric.family == "clustering"
+]
+
+
+@pytest.mark.parametrize("metric", OF_POINTS, ids=[m.name for m in OF_POINTS])
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_10_features_that_are_not_finite_are_refused(
+    metric: pf.Metric, weight: str | None, bad: float
+) -> None:
+    rows = pl.DataFrame({"c": [0, 0, 1, 1], "x": [0.0, 1.0, 5.0, bad], "w": [1, 2, 1, 3]})
+    roles = {"cluster": "c", "features": "x"} | ({"weight": weight} if weight else {})
+    given = {name: value for name, value in roles.items() if name in metric.tally.roles}
+    with pytest.raises(ValueError, match="the feature 'x' holds NaN or an infinite value"):
+        metric(rows, **given)

@@ -108,7 +108,9 @@ def test_8_in_every_table(name: str, metric: pf.Metric) -> None:
     for role in ("cluster", "popularity", "predicted", "rank", "other"):
         if role in sample.roles:
             continue
-        with pytest.raises((ColumnNotFoundError, TypeError), match=r"zzz|needs|`items=|only one"):
+        with pytest.raises(
+            (ColumnNotFoundError, TypeError), match=r"zzz|needs|`items=|only one|pass one of them"
+        ):
             pf.evaluate(rows, metric, **{**sample.roles, **frames, role: "zzz"})
 
 

@@ -319,7 +319,8 @@ def _weighted_moments(points: Points, plain: pl.LazyFrame) -> pl.LazyFrame:
     squares = []
     for name in points.features:
         first = pl.col(hidden("gaps", name))
-        shift = (first / WEIGHT).fill_nan(None)
+        # Null without weight; NaN stays, as it is the error of a feature that is not finite.
+        shift = pl.when(WEIGHT > 0).then(first / WEIGHT)
         mean = two_floats(pl.col(MEAN + name), pl.col(LOW + name) + shift)
         values |= {MEAN + name: mean[0], LOW + name: mean[1]}
         left = (pl.col(hidden("squares", name)) - first * shift).clip(0)

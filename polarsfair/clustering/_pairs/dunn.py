@@ -196,7 +196,10 @@ def _between(clusters: list[_Cluster], metric: str) -> Iterator[tuple[int, Float
         some = slice(start, min(start + _BLOCK, len(clusters)))
         apart = distances(middles[some], middles, metric)
         apart[np.tri(apart.shape[0], apart.shape[1], k=start, dtype=bool)] = np.inf
-        yield start, apart, apart - radii[some, None] - radii
+        # Infinite features are refused elsewhere; here they must not warn.
+        with np.errstate(invalid="ignore"):
+            bounds = apart - radii[some, None] - radii
+        yield start, apart, bounds
 
 
 def _nearest_places(apart: Floats, bounds: Floats, shortest: float, *, first: bool) -> list[int]:

@@ -11,7 +11,7 @@ from polarsfair._engine.compare import known_as
 from polarsfair._engine.metric import define
 from polarsfair._formula import quotient
 from polarsfair.ranking._depths import lines_at, with_k
-from polarsfair.ranking._shown.exposure import SUMS, exposure
+from polarsfair.ranking._shown.exposure import SUMS, exposure, slices_of
 from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _POPULARITY = pl.coalesce(pl.col("popularity"), _N.cast(pl.Float64))
 
 def per_item(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View one line per item, over all groups, and one of the catalogue."""
-    lines = lines_at(table, k, ("n", "users"))
+    lines = lines_at(slices_of(table), k, ("n", "users"))
     return lines.group_by(*with_k(keys, k), "item").agg(*SUMS.values())
 
 

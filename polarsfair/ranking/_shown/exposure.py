@@ -42,6 +42,10 @@ _FACTS = {
     "split": pl.Int64,
 }
 _NONE = pl.lit(0, dtype=pl.Int64)
+_NOT_SHOWN = 2
+"""The `split` of the line of a table that shows nothing."""
+
+_JOINT = hidden("joint")
 
 
 def _count_exposure(
@@ -67,7 +71,8 @@ def _count_exposure(
     (the item's rank by popularity). A row without an item then has ``catalogue`` and ``total``
     (number of items, sum of their popularity). Without `items` it has ``truth`` and ``split``, if a
     slice or the group is not a column of `actual`: a number that tells different sets of items of
-    `actual` apart, and 1 if another slice or part of the group is a column of `actual`.
+    `actual` apart, and 1 if another slice or part of the group is a column of `actual` (2: nothing
+    is shown, and the row belongs to no slice).
 
     Tables can be merged if no user's rows are split between them. Without `items`, every table
     must have found the same items of `actual`, or have all slices and groups.
@@ -158,7 +163,7 @@ def _table(found: Shown, catalogue: pl.LazyFrame | None, ks: Sequence[int | None
         parts[1] = parts[1].join(_facts(catalogue), how="cross")
     else:
         parts.append(at_every_k(_items_not_shown(found, slices), ks))
-        parts[1] = _with_truth(found, parts[1])
+        parts[1] = at_every_k(_with_truth(found, slices), ks)
     return _merged(found, pl.concat(parts, how="diagonal"))
 
 
@@ -224,9 +229,19 @@ def _with_truth(found: Shown, slices: pl.LazyFrame) -> pl.LazyFrame:
     if len(inputs.both) == len(found.keys):
         return slices
     items = inputs.actual.frame.select("item").unique()
-    truth = items.select(mark_of(items, "item").sum().alias("truth"))
+    truth = items.select(mark_of(items, "item").sum().alias("truth"), pl.lit(0).alias(_JOINT))
     split = pl.lit(int(bool(inputs.both)), dtype=pl.Int64)
-    return slices.join(truth, how="cross").with_columns(split=split)
+    shown = slices.with_columns(split.alias("split"), pl.lit(0).alias(_JOINT))
+    # If nothing is shown there is no slice, and one line still tells that items were found.
+    lines = truth.join(shown, on=_JOINT, how="left").drop(_JOINT)
+    nothing = pl.col("split").is_null()
+    told = lines.with_columns(pl.col("n").fill_null(0), pl.col("split").fill_null(_NOT_SHOWN))
+    return told.filter(~nothing | (pl.col("truth") != 0))
+
+
+def slices_of(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Leave out the line of a table that shows nothing: it belongs to no slice."""
+    return table.filter(pl.col("split").ne_missing(_NOT_SHOWN))
 
 
 def _found_apart(kept: Sequence[str], dropped: bool) -> tuple[str, Fault]:  # noqa: FBT001
@@ -236,14 +251,16 @@ def _found_apart(kept: Sequence[str], dropped: bool) -> tuple[str, Fault]:  # no
     it in those that the table has. If the ground truth has one of the slices, a table lists the
     items per slice, and which slice that is is not known here.
     """
-    # Nothing was found, or nothing is listed in slices of others: any other table can be added.
-    truth = pl.when(pl.col("truth") != 0).then("truth").drop_nulls().n_unique()
-    split = (pl.col("split") == 1).any() & (pl.col("truth") != 0).any()
-    of_slice = truth.over(list(kept)) if kept else truth
-    lacking = (truth > 1) & (split | (of_slice < truth))
+    found = pl.when(pl.col("truth") != 0).then("truth").drop_nulls().n_unique()
+    of_slice = found.over(list(kept)) if kept else found
+    split = (pl.col("split") == 1).any() & (found > 0)
+    lacking = (of_slice < found) | (split & (found > 1))
     if "group" in kept:
         lacking &= pl.col("group").is_not_null()
-    bad = lacking | split if dropped else lacking
+    # A table that shows nothing lists no item, so another one must have found the same items.
+    elsewhere = pl.col("truth").filter(pl.col("split") != _NOT_SHOWN).implode()
+    lost = (pl.col("split") == _NOT_SHOWN) & ~pl.col("truth").is_in(elsewhere)
+    bad = lacking | lost | split if dropped else lacking | lost
     message = (
         "these tables were counted without `items`, and each lists only the items that its own part"
         " of `actual` holds, so slices or groups would lack items of the catalogue: count them with"

@@ -16,7 +16,7 @@ from polarsfair._engine.slices import every_slice, hidden, joined, over, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._depths import lines_at, with_k
-from polarsfair.ranking._shown.exposure import exposure
+from polarsfair.ranking._shown.exposure import exposure, slices_of
 from polarsfair.ranking._shown.recs import shown_recs
 from polarsfair.ranking._types import ShownMetric
 
@@ -44,7 +44,7 @@ def between_groups(
     Only items that both groups are shown are joined, so that memory follows the table. The share
     of all other items is what remains of a group's total.
     """
-    lines, slices = lines_at(table, k, ("n", "users")), with_k(keys, k)
+    lines, slices = lines_at(slices_of(table), k, ("n", "users")), with_k(keys, k)
     known = pl.col(GROUP).is_not_null() & pl.col("item").is_not_null() & (pl.col("n") > 0)
     counts = summed(lines.filter(known), [*slices, GROUP, "item"], ["n"])
     totals = summed(counts, [*slices, GROUP], ["n"]).rename({"n": _TOTAL})
