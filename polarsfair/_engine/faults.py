@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import polars.selectors as cs
 
-from polarsfair._engine.columns import BAD_WEIGHT, Column
+from polarsfair._engine.columns import BAD_WEIGHT, Column, common_dtype
 from polarsfair._engine.frames import FAULT, FaultError
 from polarsfair._engine.slices import aggregated, hidden, joined
 
@@ -61,6 +61,50 @@ def checked_rows(value: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
     found = pl.coalesce(fault.text() for fault in faults)
     # A failing cast needs no Python function, which would be called for every batch of rows.
     return pl.when((pl.lit(FAULT) + found).cast(pl.Int64).is_null()).then(value)
+
+
+def same_dtype(columns: Mapping[str, pl.Expr], dtypes: Mapping[str, Any]) -> dict[str, pl.Expr]:
+    """Cast the columns of two roles, or the elements of lists, so that equal values are equal.
+
+    Raise if no dtype does that, or if a number has more digits than the floats that it is compared
+    with.
+    """
+    inner = {role: _inner(dtype) for role, dtype in dtypes.items()}
+    if len(set(inner.values())) < 2:
+        return dict(columns)
+    first, second = inner
+    common = common_dtype((first, second), inner[first], inner[second])
+    return {role: _cast(column, role, dtypes[role], common) for role, column in columns.items()}
+
+
+def _inner(dtype: Any) -> Any:
+    return dtype.inner if isinstance(dtype, pl.List) else dtype
+
+
+def _cast(column: pl.Expr, role: str, dtype: Any, common: pl.DataType) -> pl.Expr:
+    listed = isinstance(dtype, pl.List)
+    cast = column.cast(pl.List(common) if listed else common)
+    limit = _exact_up_to(_inner(dtype))
+    if common != pl.Float64 or limit is None:
+        return cast
+    least, most = (column.list.min(), column.list.max()) if listed else (column, column)
+    beyond = (least.cast(pl.Float64) < -limit) | (most.cast(pl.Float64) > limit)
+    message = (
+        f"`{role}` is {dtype} and holds a number with more digits than a float has, so it cannot be"
+        f" compared with fractions: cast both columns to whole numbers or to text"
+    )
+    return checked_rows(cast, [Fault(beyond.fill_null(value=False), message)])
+
+
+def _exact_up_to(dtype: Any) -> float | None:
+    """Return the number up to which floats tell all values apart; None if they always do."""
+    if isinstance(dtype, pl.Decimal):
+        return 2.0**53 / 10.0**dtype.scale - 1
+    return 2.0**53 - 1 if dtype in _LONG else None
+
+
+_LONG = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
+"""Whole numbers of more digits than floats have."""
 
 
 def raise_faults(table: pl.LazyFrame, faults: Sequence[Fault], sums: Sequence[str]) -> pl.LazyFrame:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, common_dtype, schema_of
+from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.faults import same_dtype
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import over, summed
@@ -69,9 +70,7 @@ def _count_edges(
     ends = {"cluster": as_column(cluster, "cluster"), "other": as_column(other, "other")}
     check_columns(rows, {role: [column] for role, column in ends.items()})
     dtypes = schema_of(rows, ends)
-    common = common_dtype(("cluster", "other"), *dtypes.values())
-    same = len(set(dtypes.values())) == 1
-    cells = {role: key(column if same else column.cast(common)) for role, column in ends.items()}
+    cells = {role: key(column) for role, column in same_dtype(ends, dtypes).items()}
     return count_cells(rows, by, group=group, cells=cells, weight=weight)
 
 

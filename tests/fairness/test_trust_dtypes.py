@@ -10,7 +10,7 @@ import pytest
 from polars.exceptions import InvalidOperationError
 
 import polarsfair as pf
-from polarsfair import fairness
+from polarsfair import clustering, fairness
 from polarsfair.fairness.mitigation import DemographicParity
 
 SIZE = 24
@@ -200,3 +200,21 @@ def test_references_in_unusual_dtypes() -> None:
             if isinstance(metric, pf.Metric) and "ref" in metric.option_names:
                 found = metric(rows, **roles, ref=ref)
                 assert values(found) == pytest.approx(values(metric(ROWS, **roles, ref=1)))
+
+
+@pytest.mark.parametrize("start", [2**53, 2**62], ids=["53 bits", "62 bits"])
+@pytest.mark.parametrize("fraction", [pl.Float64, pl.Decimal(38, 2)], ids=str)
+def test_numbers_that_floats_do_not_hold_are_not_compared_with_fractions(
+    start: int, fraction: pl.DataType
+) -> None:
+    rows = pl.DataFrame({"g": ["a", "b"], "p": [start, start + 1], "y": [start, start]})
+    mixed = rows.with_columns(pl.col("y").cast(fraction))
+    with pytest.raises(ValueError, match="more digits than a float has"):
+        fairness.multiclass_equal_opportunity(mixed, group="g", pred="p", label="y")
+    with pytest.raises(ValueError, match="more digits than a float has"):
+        clustering.edge_modularity(mixed, cluster="p", other="y")
+    small = rows.with_columns(pl.col("p", "y") - start)
+    roles = {"group": "g", "pred": "p", "label": "y"}
+    expected = fairness.recall_by_class(small, **roles)
+    found = fairness.recall_by_class(small.with_columns(pl.col("y").cast(fraction)), **roles)
+    assert found["recall_by_class"].to_list() == expected["recall_by_class"].to_list()

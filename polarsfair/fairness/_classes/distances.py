@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, common_dtype, schema_of
+from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.faults import same_dtype
 from polarsfair._engine.group_pairs import PAIR, SIDE, few_pairs, pair_sides
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
@@ -74,23 +75,9 @@ def _count_classes(
     check_columns(rows, {role: [column] for role, column in given.items()})
     dtypes = schema_of(rows, given) if given else pl.Schema()
     several = isinstance(dtypes.get("pred"), pl.List)
-    cells = {role: key(cell) for role, cell in _of_one_dtype(given, dtypes).items()}
+    cells = {role: key(cell) for role, cell in same_dtype(given, dtypes).items()}
     exploded = "pred" if several else None
     return count_cells(rows, by, group=group, cells=cells, weight=weight, exploded=exploded)
-
-
-def _of_one_dtype(cells: dict[str, pl.Expr], dtypes: pl.Schema) -> dict[str, pl.Expr]:
-    """Cast prediction and label to one dtype, so that equal classes are equal."""
-    inner = {
-        role: dtype.inner if isinstance(dtype, pl.List) else dtype for role, dtype in dtypes.items()
-    }
-    if len(set(inner.values())) < 2:
-        return cells
-    common = common_dtype(("pred", "label"), *inner.values())
-    return {
-        role: cell.cast(pl.List(common) if isinstance(dtypes[role], pl.List) else common)
-        for role, cell in cells.items()
-    }
 
 
 classes = Tally(
