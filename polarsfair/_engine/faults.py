@@ -63,43 +63,41 @@ def checked_rows(value: pl.Expr, faults: Sequence[Fault]) -> pl.Expr:
     return pl.when((pl.lit(FAULT) + found).cast(pl.Int64).is_null()).then(value)
 
 
-def same_dtype(columns: Mapping[str, pl.Expr], dtypes: Mapping[str, Any]) -> dict[str, pl.Expr]:
-    """Cast the columns of two roles, or the elements of lists, so that equal values are equal.
+def same_dtype(
+    cells: Mapping[str, pl.Expr], dtypes: Mapping[str, Any]
+) -> tuple[dict[str, pl.Expr], list[Fault]]:
+    """Cast two cells, or the members of their lists, so that equal values are equal.
 
-    Raise if no dtype does that, or if a number has more digits than the floats that it is compared
-    with.
+    Raise if no dtype does that. The faults are of numbers that have more digits than the floats
+    with which they are compared.
     """
-    inner = {role: _inner(dtype) for role, dtype in dtypes.items()}
+    inner = {role: d.inner if isinstance(d, pl.List) else d for role, d in dtypes.items()}
     if len(set(inner.values())) < 2:
-        return dict(columns)
+        return dict(cells), []
     first, second = inner
     common = common_dtype((first, second), inner[first], inner[second])
-    return {role: _cast(column, role, dtypes[role], common) for role, column in columns.items()}
+    cast = {
+        role: cell.cast(pl.List(common) if isinstance(dtypes[role], pl.List) else common)
+        for role, cell in cells.items()
+    }
+    if common != pl.Float64:
+        return cast, []
+    return cast, [_beyond_floats(r, inner[r], x) for r in cells if (x := _exact_up_to(inner[r]))]
 
 
-def _inner(dtype: Any) -> Any:
-    return dtype.inner if isinstance(dtype, pl.List) else dtype
-
-
-def _cast(column: pl.Expr, role: str, dtype: Any, common: pl.DataType) -> pl.Expr:
-    listed = isinstance(dtype, pl.List)
-    cast = column.cast(pl.List(common) if listed else common)
-    limit = _exact_up_to(_inner(dtype))
-    if common != pl.Float64 or limit is None:
-        return cast
-    least, most = (column.list.min(), column.list.max()) if listed else (column, column)
-    beyond = (least.cast(pl.Float64) < -limit) | (most.cast(pl.Float64) > limit)
-    message = (
+def _beyond_floats(role: str, dtype: Any, limit: float) -> Fault:
+    beyond = (pl.col(role).abs() > limit).fill_null(value=False)
+    return Fault(
+        beyond,
         f"`{role}` is {dtype} and holds a number with more digits than a float has, so it cannot be"
-        f" compared with fractions: cast both columns to whole numbers or to text"
+        " compared with fractions: cast both columns to whole numbers or to text",
     )
-    return checked_rows(cast, [Fault(beyond.fill_null(value=False), message)])
 
 
 def _exact_up_to(dtype: Any) -> float | None:
     """Return the number up to which floats tell all values apart; None if they always do."""
     if isinstance(dtype, pl.Decimal):
-        return 2.0**53 / 10.0**dtype.scale - 1
+        return (2.0**53 - 1) / 10.0**dtype.scale
     return 2.0**53 - 1 if dtype in _LONG else None
 
 

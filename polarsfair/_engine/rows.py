@@ -202,8 +202,9 @@ def count_cells(
     cells: Mapping[str, Role],
     weight: IntoColumn | None,
     exploded: str | None = None,
+    faults: Sequence[Fault] = (),
 ) -> pl.LazyFrame:
-    """Count rows per slice, group and cells, with weights if they are given.
+    """Count rows per slice, group and cells, with weights if they are given; `faults` are of cells.
 
     A cell named by `exploded` is a list: a row counts once for each of its distinct members, and
     the columns ``rows`` and ``row_w`` count the rows themselves.
@@ -212,11 +213,10 @@ def count_cells(
     plain = None if isinstance(group, Mapping) else group
     rows = Rows.of(frame, by, group=plain, weight=weight, more=more, **cells)
     given = {name: pl.col(name) for name in cells if name in rows.columns}
-    faults = []
     for name in given:
         if cells[name].read is binary_of:
             given[name] = pl.col(name).cast(pl.Boolean)
-            faults.append(binary_fault(rows.columns[name]))
+            faults = [*faults, binary_fault(rows.columns[name])]
     lines, sums = rows.frame, rows.sums
     if exploded is not None:
         lines, sums = _exploded(lines, exploded, sums)

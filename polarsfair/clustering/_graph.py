@@ -70,8 +70,9 @@ def _count_edges(
     ends = {"cluster": as_column(cluster, "cluster"), "other": as_column(other, "other")}
     check_columns(rows, {role: [column] for role, column in ends.items()})
     dtypes = schema_of(rows, ends)
-    cells = {role: key(column) for role, column in same_dtype(ends, dtypes).items()}
-    return count_cells(rows, by, group=group, cells=cells, weight=weight)
+    cast, faults = same_dtype(ends, dtypes)
+    cells = {role: key(column) for role, column in cast.items()}
+    return count_cells(rows, by, group=group, cells=cells, weight=weight, faults=faults)
 
 
 edges = Tally(

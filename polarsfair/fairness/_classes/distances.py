@@ -75,9 +75,12 @@ def _count_classes(
     check_columns(rows, {role: [column] for role, column in given.items()})
     dtypes = schema_of(rows, given) if given else pl.Schema()
     several = isinstance(dtypes.get("pred"), pl.List)
-    cells = {role: key(cell) for role, cell in same_dtype(given, dtypes).items()}
+    cast, faults = same_dtype(given, dtypes)
+    cells = {role: key(cell) for role, cell in cast.items()}
     exploded = "pred" if several else None
-    return count_cells(rows, by, group=group, cells=cells, weight=weight, exploded=exploded)
+    return count_cells(
+        rows, by, group=group, cells=cells, weight=weight, exploded=exploded, faults=faults
+    )
 
 
 classes = Tally(
