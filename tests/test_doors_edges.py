@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import polarsfair as pf
-from polarsfair import cli, fairness
+from polarsfair import cli, fairness, ranking
 from polarsfair._cli import lakes, output
 
 Run = Callable[..., tuple[int, str, str]]
@@ -64,7 +64,11 @@ def test_5_a_directory_does_not_hide_a_column_of_a_table(run: Run, tmp_path: Pat
     "values",
     [
         [date(2026, 1, 5), date(2026, 1, 6), None],
-        [datetime(2026, 1, 5, 1, 2, 3, 456), datetime(2026, 1, 5), None],
+        [
+            datetime.fromisoformat("2026-01-05 01:02:03.000456"),
+            datetime.fromisoformat("2026-01-05"),
+            None,
+        ],
         [1.5, 2.0, None],
         [True, False, None],
         ["a b/c", "", "x=y"],
@@ -139,6 +143,44 @@ def test_5_a_record_of_brackets_is_no_traceback(run: Run, tmp_path: Path) -> Non
     code, _, err = run("measure", tmp_path, "--metrics", "stat_parity")
     assert code == 2
     assert "has a record that cannot be read" in err
+
+
+def test_5_advice_to_recount_names_the_second_frame(run: Run, tmp_path: Path) -> None:
+    """Without `actual` the command that was advised could not run."""
+    shown = put(
+        pl.DataFrame({"user": [1], "item": ["a"], "score": [1]}), tmp_path / "shown.parquet"
+    )
+    bought = put(pl.DataFrame({"user": [1], "item": ["a"]}), tmp_path / "bought.parquet")
+    roles = ("--tally", "ranking.lists", "--role", "user=user", "--role", "item=item")
+    asked = ("tally", shown, *roles, "--role", f"actual={bought}", "--score", "score")
+    tables = [tmp_path / f"{i}.parquet" for i in range(2)]
+    for table in tables:
+        assert run(*asked, "--out", table)[0] == 0
+    code, _, err = run("measure", *tables, "--metrics", "ndcg")
+    assert code == 2
+    assert "`polarsfair tally LAKE --tally ranking.lists --role actual=LAKE --role item=item" in err
+
+
+@pytest.mark.parametrize("k", [2**63 - 1, 2**63, 10**20])
+def test_16_a_depth_beyond_64_bits_is_refused(k: int) -> None:
+    shown = pl.DataFrame({"user": [1], "item": ["a"], "score": [1]})
+    bought = pl.DataFrame({"user": [1], "item": ["a"]})
+
+    def value() -> float:
+        return ranking.ndcg(shown, bought, user="user", item="item", score="score", k=k)
+
+    if k < 2**63:
+        assert value() == 1
+    else:
+        with pytest.raises(ValueError, match="`k` is the number of ranks to look at"):
+            value()
+
+
+def test_13_hidden_members_are_not_explained(run: Run) -> None:
+    for name in ("fairness.__doc__", "ranking.__name__", "__doc__"):
+        code, out, err = run("metrics", name)
+        assert (code, out) == (2, "")
+        assert "there is no metric called" in err
 
 
 def test_2_errors_name_the_files_of_tables(run: Run, tmp_path: Path) -> None:
@@ -273,8 +315,8 @@ def test_17_a_demo_on_a_full_disk_says_what_to_do(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
-        text = "parquet: File out of specification: underlying IO error: No space left on device"
-        raise pl.exceptions.ComputeError(f"{text} (os error 28)")
+        msg = "parquet: File out of specification: IO error: No space left on device (os error 28)"
+        raise pl.exceptions.ComputeError(msg)
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     code, _, err = run("demo", "--rows", 1000, "--dir", tmp_path / "a")

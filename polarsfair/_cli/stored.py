@@ -155,9 +155,9 @@ def check(tables: Sequence[str]) -> str | None:
     _check_sources(known)
     if not unknown:
         return None
-    more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+    more = f" and {len(unknown) - 1:,} more have" if len(unknown) > 1 else " has"
     return (
-        f"{unknown[0]!r}{more} has no record of its request and source files, so nothing shows"
+        f"{unknown[0]!r}{more} no record of its request and source files, so nothing shows"
         " whether tables fit together: `polarsfair tally` with `--out FILE.parquet` writes one"
     )
 
@@ -190,7 +190,8 @@ def _said(value: object) -> str:
 
 def _command(found: Record) -> str:
     """Return the command that makes tables of the same request."""
-    given = {**found["roles"], "by": found["slices"]}
+    frames = {source["frame"] for source in found["sources"]} - {"rows"}
+    given = {**dict.fromkeys(sorted(frames), "LAKE"), **found["roles"], "by": found["slices"]}
     typed = [flags.flag(name, texts) for name, texts in given.items() if texts]
     typed += [flags.flag(name, text, option=True) for name, text in found["options"].items()]
     return " ".join(["polarsfair tally LAKE --tally", found["tally"], *typed, "--out FILE.parquet"])
