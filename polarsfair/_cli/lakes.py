@@ -166,12 +166,14 @@ def _agrees(path: str, name: str, text: str) -> bool:
         return found.drop_nulls().is_empty() or found.to_list() == [""]
     if found.len() > 1 or found.null_count():
         return False
-    said = pl.Series([unquote(text)])
+    said, dtype = pl.Series([unquote(text)]), found.dtype
+    if dtype == pl.Boolean:
+        found, dtype, said = found.cast(pl.String), pl.String(), said.str.to_lowercase()
     try:
-        if found.dtype == pl.Boolean:
-            return found.cast(pl.String).equals(said.str.to_lowercase())
-        temporal = isinstance(found.dtype, TemporalType)
-        read = said.str.strptime(found.dtype) if temporal else said.cast(found.dtype)
+        if isinstance(dtype, TemporalType):
+            read = said.str.strptime(dtype)
+        else:
+            read = said.cast(dtype)
     except PolarsError:
         return found.is_empty()
     return found.is_empty() or read.equals(found)

@@ -15,7 +15,7 @@ import sys
 import unicodedata
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -164,13 +164,14 @@ def put(rows: pl.DataFrame, show: Callable[[pl.DataFrame], Sheet]) -> None:
 
 def say(text: str) -> None:
     """Write text to standard output as it is."""
-    # Python has no stream if the shell closed it.
-    if cast("TextIO | None", sys.stdout) is None:
+    stream: Any = sys.stdout
+    if stream is None:
+        # The shell closed it.
         msg = "standard output is closed: open it, or name a file with `--out FILE`"
         raise OSError(msg)
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        stream.write(text)
+        stream.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

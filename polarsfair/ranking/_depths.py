@@ -28,7 +28,7 @@ def depths(k: Any) -> list[int | None]:
     if k is None:
         return [None]
     # NumPy's integers are whole numbers too.
-    if isinstance(k, bool) or not isinstance(k, Integral) or not 0 < k < _BEYOND:
+    if isinstance(k, bool) or not isinstance(k, Integral) or not 0 < int(k) < _BEYOND:
         msg = f"`k` is the number of ranks to look at, a whole number from 1 (or None): got {k!r}"
         raise ValueError(msg)
     return [int(k)]
