@@ -170,10 +170,8 @@ def _agrees(path: str, name: str, text: str) -> bool:
     if dtype == pl.Boolean:
         found, dtype, said = found.cast(pl.String), pl.String(), said.str.to_lowercase()
     try:
-        if isinstance(dtype, TemporalType):
-            read = said.str.strptime(dtype)
-        else:
-            read = said.cast(dtype)
+        temporal = dtype if isinstance(dtype, TemporalType) else None
+        read = said.str.strptime(temporal) if temporal is not None else said.cast(dtype)
     except PolarsError:
         return found.is_empty()
     return found.is_empty() or read.equals(found)
