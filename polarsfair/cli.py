@@ -6,6 +6,7 @@
 """
 
 import io
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -84,6 +85,9 @@ Out: TypeAlias = Annotated[
 Overwrite: TypeAlias = Annotated[
     bool, typer.Option("--overwrite", help="Replace the file of --out if it exists.")
 ]
+
+LAST_STREAM = 2
+"""The number of standard error; standard input and output come before."""
 
 EXAMPLES = (
     "Examples",
@@ -204,8 +208,9 @@ def measure(
     keywords = parse.options(option)
     if ref is not None:
         keywords["ref"] = parse.reference(ref, parse.groups(parts[0], "group"))
-    result = pf.measure(parts, requested, by=parse.columns(parts[0], by), **keywords)
-    frame = _collect(result, opened, out)
+    with stored.naming([path for lake in opened for path in lake.files]):
+        result = pf.measure(parts, requested, by=parse.columns(parts[0], by), **keywords)
+        frame = _collect(result, opened, out)
     if unchecked:
         _warn(unchecked)
     _deliver(frame, out, lambda rows: show.values(rows, requested), overwrite=overwrite)
@@ -278,12 +283,22 @@ def _collect(result: pl.LazyFrame, opened: Iterable[Opened], out: Path | None) -
             found = result.collect(engine="streaming")
     except (PolarsError, PanicException) as error:
         lakes.check_unchanged(opened)
-        blamed = None if fault_message(error) else lakes.blamed(opened, error)
-        if blamed is None:
+        if fault_message(error):
             raise
-        raise ValueError(blamed) from None
+        blamed = lakes.blamed(opened, error)
+        if blamed is None and isinstance(error, PanicException):
+            raise
+        raise ValueError(blamed or f"this request cannot be computed: {_reason(error)}") from None
     lakes.check_unchanged(opened)
     return found
+
+
+def _reason(error: BaseException) -> str:
+    """Return what Polars says of an expression, without its query plan."""
+    first, *more = str(error).splitlines() or [type(error).__name__]
+    # A pattern that is not one is shown over several lines; what is wrong with it comes last.
+    wrong = next((line for line in more if line.startswith("error: ")), "").removeprefix("error")
+    return first.rstrip(":") + wrong
 
 
 def _deliver(
@@ -318,6 +333,7 @@ def _check_flat(schema: pl.Schema, out: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Invalid input exits with code 2 and a one-line message."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A pipe or an old terminal may not be able to encode every letter of a group's name.
@@ -332,6 +348,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         typer.echo(f"polarsfair: {_one_line(error, known)}", err=True)
         raise SystemExit(2) from None
     raise SystemExit(code or 0)
+
+
+def _open_closed() -> None:
+    """Open what the shell closed (``>&-``): files would get these numbers, and be written to."""
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= LAST_STREAM:
+        number = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
 
 
 def flags_of(command: str = "") -> set[str]:

@@ -173,7 +173,7 @@ def test_5_tables_without_a_record_are_taken_with_a_warning(
     code, out, err = run("measure", *names, "--metrics", "stat_parity")
     assert code == 0
     assert "stat_parity" in out
-    assert err.startswith(f"polarsfair: warning: '{names[1]}' and 1 more has no record")
+    assert err.startswith(f"polarsfair: warning: '{names[1]}' and 1 more have no record")
     assert err.count("\n") == 1
 
 

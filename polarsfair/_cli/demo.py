@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair import fairness
 from polarsfair._cli import lakes, sample, show
-from polarsfair._cli.output import undoing
+from polarsfair._cli.output import reason, undoing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,9 +57,21 @@ def run_demo(rows: int, directory: Path | None) -> None:
     made: list[Path] = []
     with undoing(lambda: _remove(made)):
         where = _prepared(directory, made)
-        with show.working(f"writing {rows:,} loan decisions"):
-            files = list(sample.write_lake(where, rows))
-        _show(rows, where, len(files))
+        try:
+            with show.working(f"writing {rows:,} loan decisions"):
+                files = list(sample.write_lake(where, rows))
+        except (OSError, PolarsError) as error:
+            msg = (
+                f"the sample lake cannot be written to {str(where)!r}: {reason(error)}; name"
+                " another directory with `--dir DIR`, or write fewer rows with `--rows N`"
+            )
+            raise OSError(msg) from None
+        try:
+            _show(rows, where, len(files))
+        except BrokenPipeError:
+            # Whoever reads the output has seen enough: a lake that was asked for is whole.
+            made[:] = made if directory is None else []
+            raise
 
 
 def _show(rows: int, where: Path, files: int) -> None:

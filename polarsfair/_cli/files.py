@@ -171,6 +171,12 @@ def state(path: str) -> State | None:
     return None if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
+def identity(path: str) -> tuple[int, int] | None:
+    """Return what all names and links of one file have in common; None if there is no file."""
+    status = None if is_url(path) else _status(path)
+    return None if status is None else (status.st_dev, status.st_ino)
+
+
 def _status(path: str) -> os.stat_result | None:
     """Return what is at a path, or None if there is nothing. No permission is an error."""
     try:
@@ -213,7 +219,7 @@ def _expand(at: str, parts: Sequence[str]) -> Iterator[str]:
 
 
 def _directories(at: str) -> Iterator[str]:
-    """List a directory and all directories below it, each real one once."""
+    """List a directory and all directories below it that are not hidden, each real one once."""
     visited: set[str] = set()
     waiting, links = [at], list[str]()
     while waiting or links:
@@ -223,7 +229,7 @@ def _directories(at: str) -> Iterator[str]:
         visited.add(real)
         yield directory
         for entry in _entries(directory):
-            if not entry.name.startswith(".") and _is_directory(entry):
+            if not entry.name.startswith(("_", ".")) and _is_directory(entry):
                 (links if entry.is_symlink() else waiting).append(_joined(directory, entry.name))
 
 

@@ -9,8 +9,10 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import polars as pl
+from polars.datatypes import TemporalType
 from polars.exceptions import ColumnNotFoundError, PanicException, PolarsError, SchemaError
 
 from polarsfair._cli import files
@@ -86,6 +88,7 @@ def _opened(paths: Sequence[str]) -> Lake:
     for path in paths:
         check_footer(path)
     _check_partitions(paths)
+    _check_hidden(paths)
     rows = _scanned(paths)
     try:
         rows.collect_schema()
@@ -134,6 +137,44 @@ def _check_partitions(paths: Sequence[str]) -> None:
                 " read them in separate calls"
             )
             raise ValueError(msg)
+
+
+def _check_hidden(paths: Sequence[str]) -> None:
+    """Raise if a directory such as ``n=5`` would hide a column of a file that has other values.
+
+    Polars takes the directory's value. Many writers also keep the partition's column in the file:
+    only then is that column read, and it must say the same.
+    """
+    for path in paths:
+        parts = {} if files.is_url(path) else partitions(path)
+        schema = schema_of(path) if parts else pl.Schema()
+        shared = [name for name in parts if name in schema]
+        different = next((name for name in shared if not _agrees(path, name, parts[name])), None)
+        if different is not None:
+            msg = (
+                f"{path!r} has a column {different!r} with other values than its directory"
+                f" '{different}={parts[different]}', which would replace them: rename the directory"
+            )
+            raise ValueError(msg)
+
+
+def _agrees(path: str, name: str, text: str) -> bool:
+    """Return whether all values of a column are what the directory of its file says."""
+    with Path(path).open("rb") as file:
+        found = pl.read_parquet(file, columns=[name], hive_partitioning=False)[name].unique()
+    if text in EMPTY_PARTITIONS:
+        return found.drop_nulls().is_empty() or found.to_list() == [""]
+    if found.len() > 1 or found.null_count():
+        return False
+    said, dtype = pl.Series([unquote(text)]), found.dtype
+    if dtype == pl.Boolean:
+        found, dtype, said = found.cast(pl.String), pl.String(), said.str.to_lowercase()
+    try:
+        temporal = dtype if isinstance(dtype, TemporalType) else None
+        read = said.str.strptime(temporal) if temporal is not None else said.cast(dtype)
+    except PolarsError:
+        return found.is_empty()
+    return found.is_empty() or read.equals(found)
 
 
 def _with_common_hive(lakes: Sequence[Lake]) -> list[Lake]:

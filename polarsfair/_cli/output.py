@@ -28,7 +28,7 @@ STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sign
 """Signals that end a process at once unless they are handled."""
 
 LONGEST = 150
-"""How many letters of a file's name its temporary name repeats: names are limited to 255 bytes."""
+"""How many bytes of a file's name its temporary name repeats: names are limited to 255 bytes."""
 
 
 def check(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
@@ -50,8 +50,8 @@ def check(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
 
 def check_inputs(out: Path | None, inputs: Sequence[str]) -> None:
     """Raise if `out` is one of the files that were found, through whatever links."""
-    real = None if out is None else os.path.realpath(out)
-    if real in {os.path.realpath(path) for path in inputs if not files.is_url(path)}:
+    status = None if out is None else files.identity(str(out))
+    if status is not None and status in {files.identity(path) for path in inputs}:
         msg = f"`--out {out}` is one of the inputs: name another file"
         raise ValueError(msg)
 
@@ -61,6 +61,14 @@ def _check_place(out: Path) -> None:
         msg = f"`--out {out}`: the file extension sets the format; use one of {', '.join(WRITERS)}"
         raise ValueError(msg)
     parent = Path(os.path.realpath(out)).parent
+    try:
+        out.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        # A name that is too long, links in circles, a directory that may not be entered.
+        msg = f"`--out {out}`: {reason(error)}: name another file"
+        raise type(error)(msg) from None
     if not parent.is_dir():
         msg = f"`--out {out}`: the directory {str(out.parent)!r} does not exist"
         raise FileNotFoundError(msg)
@@ -84,8 +92,8 @@ def write(
 ) -> None:
     """Write a frame in one step: whoever reads `out` sees the old file or the whole new one."""
     target = Path(os.path.realpath(out))
-    name = f".{target.name[:LONGEST]}.{os.getpid()}-{secrets.token_hex(4)}.part"
-    unfinished = target.with_name(name)
+    start = os.fsencode(target.name)[:LONGEST].decode(errors="ignore")
+    unfinished = target.with_name(f".{start}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
         with undoing(lambda: unfinished.unlink(missing_ok=True)):
             _fill(frame, unfinished, out.suffix, metadata)
@@ -96,11 +104,11 @@ def write(
         msg = f"`--out {out}` was written by someone else meanwhile: name another file"
         raise FileExistsError(msg) from None
     except (OSError, PolarsError) as error:
-        msg = f"`--out {out}` cannot be written: {_reason(error)}"
+        msg = f"`--out {out}` cannot be written: {reason(error)}"
         raise OSError(msg) from None
 
 
-def _reason(error: OSError | PolarsError) -> str:
+def reason(error: OSError | PolarsError) -> str:
     """Return what the operating system says. Polars reports a full disk as an error of its own."""
     text = str(error).partition("\n")[0]
     found = re.search(r"([^:]+?) \(os error \d+\)", text)
@@ -139,7 +147,9 @@ def _publish(unfinished: Path, target: Path, *, overwrite: bool) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # Some file systems have no links.
+        # Some file systems have no links, and a rename replaces what is there.
+        if os.path.lexists(target):
+            raise FileExistsError from None
         unfinished.rename(target)
     else:
         unfinished.unlink()

@@ -105,7 +105,8 @@ def member(text: str) -> object:
         for name, member in vars(getattr(pf, family)).items()
         if text in (name, f"{family}.{name}") and not isinstance(member, pf.Metric)
     ]
-    return others[0] if others and not text.startswith("_") else metric(text)
+    hidden = text.rpartition(".")[2].startswith("_")
+    return others[0] if others and not hidden else metric(text)
 
 
 def full_name(metric: pf.Metric) -> str:

@@ -7,8 +7,10 @@ data, and a terminal obeys control characters: both kinds of output show them as
 
 from __future__ import annotations
 
+import errno
 import inspect
 import math
+import os
 import sys
 import unicodedata
 from contextlib import contextmanager
@@ -136,10 +138,17 @@ def _seen(character: str) -> str:
     return SHORT.get(character) or (f"\\x{code:02x}" if code < 0x100 else wide)
 
 
+class _Screen(Console):
+    """Standard output. If nobody reads it any more, that is an error, which callers can catch."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def console() -> Console:
     """Open standard output. Output to a file or pipe is not cut to the width of a terminal."""
-    opened = Console(highlight=False)
-    return opened if opened.is_terminal else Console(highlight=False, width=UNLIMITED)
+    opened = _Screen(highlight=False)
+    return opened if opened.is_terminal else _Screen(highlight=False, width=UNLIMITED)
 
 
 def put(rows: pl.DataFrame, show: Callable[[pl.DataFrame], Sheet]) -> None:
@@ -155,8 +164,19 @@ def put(rows: pl.DataFrame, show: Callable[[pl.DataFrame], Sheet]) -> None:
 
 def say(text: str) -> None:
     """Write text to standard output as it is."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    stream: Any = sys.stdout
+    if stream is None:
+        # The shell closed it.
+        msg = "standard output is closed: open it, or name a file with `--out FILE`"
+        raise OSError(msg)
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        msg = f"standard output cannot be written: {(error.strerror or 'error').lower()}"
+        raise type(error)(msg) from None
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +18,10 @@ from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair._cli import files, flags
+from polarsfair._engine.frames import fault_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from polarsfair._cli.lakes import Lake
 
@@ -31,6 +34,9 @@ REQUEST = ("tally", "roles", "options", "slices")
 
 COUNTED = ("rows", "actual")
 """The frames whose rows are counted. Others, such as a catalogue of items, serve many tables."""
+
+LONGEST = 3
+"""How many tables a message names."""
 
 Record = dict[str, Any]
 
@@ -96,13 +102,8 @@ def read(path: str) -> Record | None:
         raise
     if text is None:
         return None
-    try:
-        found = json.loads(text)
-        known = isinstance(found["format"], int) and all(key in found for key in REQUEST)
-        listed = [source["path"] + source["frame"] for source in found["sources"]]
-    except (ValueError, TypeError, KeyError):
-        known, found, listed = False, {}, []
-    if not known or not listed:
+    found = _parsed(text)
+    if found is None:
         msg = f"{path!r} has a record that cannot be read: count it again with `polarsfair tally`"
         raise ValueError(msg)
     if found["format"] > FORMAT:
@@ -110,7 +111,38 @@ def read(path: str) -> Record | None:
             f"{path!r} was written by polarsfair {found[KEY]}: install that version or a later one"
         )
         raise ValueError(msg)
-    return dict(found)
+    return found
+
+
+def _parsed(text: str) -> Record | None:
+    """Return a record, or None if it is not one. Of a later format only the versions are known."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get(KEY), str):
+        return None
+    version = found.get("format")
+    if type(version) is not int or version < FORMAT:
+        return None
+    return found if version > FORMAT or _is_record(found) else None
+
+
+def _is_record(found: Record) -> bool:
+    """Return whether every part of a record has the form that `record` gives it."""
+    listed, roles, options = (found.get(key) for key in ("sources", "roles", "options"))
+    if not (isinstance(roles, dict) and isinstance(options, dict) and isinstance(listed, list)):
+        return False
+    texts = [found.get("tally"), found.get("slices"), *roles.values(), *options.values()]
+    sources = [source if isinstance(source, dict) else {} for source in listed]
+    paths = [source.get(key) for source in sources for key in ("frame", "path")]
+    named = all(isinstance(text, str) for text in [found.get("tally"), *paths])
+    return bool(listed) and named and all(map(_is_text, texts))
+
+
+def _is_text(value: object) -> bool:
+    listed = value if isinstance(value, list) else [value]
+    return all(isinstance(text, str) for text in listed)
 
 
 def check(tables: Sequence[str]) -> str | None:
@@ -123,9 +155,9 @@ def check(tables: Sequence[str]) -> str | None:
     _check_sources(known)
     if not unknown:
         return None
-    more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+    more = f" and {len(unknown) - 1:,} more have" if len(unknown) > 1 else " has"
     return (
-        f"{unknown[0]!r}{more} has no record of its request and source files, so nothing shows"
+        f"{unknown[0]!r}{more} no record of its request and source files, so nothing shows"
         " whether tables fit together: `polarsfair tally` with `--out FILE.parquet` writes one"
     )
 
@@ -158,7 +190,8 @@ def _said(value: object) -> str:
 
 def _command(found: Record) -> str:
     """Return the command that makes tables of the same request."""
-    given = {**found["roles"], "by": found["slices"]}
+    frames = {source["frame"] for source in found["sources"]} - {"rows"}
+    given = {**dict.fromkeys(sorted(frames), "LAKE"), **found["roles"], "by": found["slices"]}
     typed = [flags.flag(name, texts) for name, texts in given.items() if texts]
     typed += [flags.flag(name, text, option=True) for name, text in found["options"].items()]
     return " ".join(["polarsfair tally LAKE --tally", found["tally"], *typed, "--out FILE.parquet"])
@@ -181,3 +214,26 @@ def _check_sources(records: Mapping[str, Record]) -> None:
                 raise ValueError(msg)
     urls = {path: table for (_, path), (table, _) in seen.items() if files.is_url(path)}
     files.check_urls(list(urls))
+
+
+@contextmanager
+def naming(tables: Sequence[str]) -> Iterator[None]:
+    """Name the files of tables in errors, which number them: only Python has them in a list."""
+    try:
+        yield
+    except (ValueError, PolarsError) as error:
+        said = fault_message(error) or str(error)
+        named = re.sub(r"\btable (\d+(?:, \d+)*)(?: of \d+)?\b", _names(tables), said)
+        if named == said:
+            raise
+        raise ValueError(named) from None
+
+
+def _names(tables: Sequence[str]) -> Callable[[re.Match[str]], str]:
+    def named(found: re.Match[str]) -> str:
+        numbers = [int(number) - 1 for number in found[1].split(", ")]
+        listed = [repr(tables[number]) for number in numbers if number < len(tables)]
+        more = f" and {len(listed) - LONGEST:,} more" if len(listed) > LONGEST else ""
+        return ", ".join(listed[:LONGEST]) + more or found[0]
+
+    return named

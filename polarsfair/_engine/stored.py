@@ -177,7 +177,8 @@ def _total(name: str) -> str:
 def _overflow(name: str) -> Fault:
     message = f"the sum of {name!r} does not fit in 64 bits"
     instead = f': `table.with_columns(pl.col("{name}").cast(pl.Float64))` holds more'
-    return Fault(pl.col(_total(name)) > _LIMIT, message + instead * (name in _WEIGHTS))
+    # Formulas add lines again, across cells and groups: the total of all lines must fit.
+    return Fault(pl.col(_total(name)).sum() > _LIMIT, message + instead * (name in _WEIGHTS))
 
 
 def _line_faults(

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_BEYOND = 2**63
+"""The first whole number that is no rank: ranks are Int64."""
+
+
 def depths(k: Any) -> list[int | None]:
     """List the distinct depths in `k`: one, several, or lists of them; None is the whole list."""
     if several(k):
@@ -24,7 +28,7 @@ def depths(k: Any) -> list[int | None]:
     if k is None:
         return [None]
     # NumPy's integers are whole numbers too.
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, Integral) or not 0 < int(k) < _BEYOND:
         msg = f"`k` is the number of ranks to look at, a whole number from 1 (or None): got {k!r}"
         raise ValueError(msg)
     return [int(k)]
@@ -72,7 +76,7 @@ def lines_of(k: Any, like: pl.Expr | None = None) -> tuple[pl.Expr, pl.Expr]:
 def lines_at(table: pl.LazyFrame, k: Any, sums: Sequence[str]) -> pl.LazyFrame:
     """Return the lines at the requested depths; a depth that the table lacks is a fault."""
     mine, lacking = lines_of(k)
-    message = f"the table has no rows for k={k}: make it with `k={k}`"
+    message = f"the table has no rows for k={k}: make it with `k={k}`, or pass the `k` of the table"
     present = [name for name in sums if name in table.collect_schema()]
     lines = raise_faults(table, [Fault(lacking, message)], present).filter(mine)
     return lines if several(k) else lines.drop("k")
