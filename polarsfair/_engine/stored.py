@@ -30,9 +30,7 @@ _NULLS = ("group", "k")
 """Cells in which null is a value, the unknown group or the whole list: such lines have all sums."""
 
 
-def stack(
-    tables: Sequence[pl.LazyFrame], tally: Tally, by: Sequence[pl.Expr] = ()
-) -> pl.LazyFrame:
+def stack(tables: Sequence[pl.LazyFrame], tally: Tally, by: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
     """Stack tables of one tally into one frame, numbered, after checking that they fit."""
     if not tables:
         msg = "`measure` needs at least one table"

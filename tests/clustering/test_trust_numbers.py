@@ -111,3 +111,25 @@ def test_14_too_many_clusters_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
     for rows in (frame, frame.lazy()):
         with pytest.raises(ValueError, match=r"there are 20 clusters in a slice; the limit is 10"):
             value("davies_bouldin", rows)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])
+@pytest.mark.parametrize("features", [1, 2, 3])
+@pytest.mark.parametrize("scale", [1.0, 1e80, 1e150, 1e200, 1e-80, 1e-150, 1e-200])
+def test_10_bounds_of_estimates_hold_or_are_undefined(
+    scale: float, features: int, make: Any
+) -> None:
+    """At 1e-200 the bounds of 0.487 were -0.025 to -0.025; at 1e200 NumPy failed."""
+    near = NEAR[:, :features]
+    names = [f"x{i}" for i in range(features)]
+    exact = clustering.silhouette(points(near), cluster="c", features=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = make(points(near * scale))
+        found = clustering.silhouette_estimate(rows, cluster="c", features=names).lazy().collect()
+    value, error, low, high = found.row(0)
+    if value is None:
+        assert scale != 1
+        assert (error, low, high) == (None, None, None)
+    else:
+        assert low <= exact <= high
