@@ -135,5 +135,5 @@ def test_6_a_name_is_no_pattern_among_slices_of_stored_tables(name: str, make: A
 
 @BOTH
 def test_8_a_role_that_is_not_read_is_a_column_too(make: Any) -> None:
-    with pytest.raises(TypeError, match="`strata` takes a column name or a `pl.Expr`, got int: 3"):
+    with pytest.raises(TypeError, match=r"`strata` takes a column name or a `pl.Expr`, got int: 3"):
         fairness.stat_parity(make(ROWS), group="g", pred="p", strata=3)

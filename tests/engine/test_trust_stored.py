@@ -142,7 +142,7 @@ def test_2_sums_that_pass_64_bits_only_when_all_cells_are_added(make: Any) -> No
     """Every cell fits, but a rate adds them: -2.0 for 0.4."""
     large = make(T.with_columns(n=pl.lit(2**62)))
     for metric in (fairness.selection_rate, fairness.stat_parity):
-        with pytest.raises(ValueError, match="^the sum of 'n' does not fit in 64 bits$"):
+        with pytest.raises(ValueError, match=r"^the sum of 'n' does not fit in 64 bits$"):
             pf.measure(large, [metric]).lazy().collect()
 
 
@@ -165,7 +165,7 @@ def test_2_weights_beyond_64_bits_are_not_missing_weights(make: Any, dtype: Any)
 def test_2_a_fault_of_weights_is_raised_by_metrics_that_read_no_counts(make: Any) -> None:
     weighted = fairness.decisions(D.with_columns(w=2), group="g", pred="p", weight="w")
     large = make(weighted.with_columns(w=pl.lit(2**62)))
-    with pytest.raises(ValueError, match="^the sum of 'w' does not fit in 64 bits"):
+    with pytest.raises(ValueError, match=r"^the sum of 'w' does not fit in 64 bits"):
         parity([large, large])
 
 
@@ -184,7 +184,7 @@ def test_2_lacking_sums_of_an_unknown_group(make: Any) -> None:
 def test_2_a_table_without_the_slices_that_are_kept(make: Any) -> None:
     sliced = make(fairness.decisions(D, group="g", pred="p", by="y"))
     plain = make(fairness.decisions(D, group="g", pred="p"))
-    with pytest.raises(SchemaError, match="^table 2 of 2 has no column 'y', which other tables"):
+    with pytest.raises(SchemaError, match=r"^table 2 of 2 has no column 'y', which other tables"):
         pf.measure([sliced, plain], [fairness.stat_parity], by="y")
     assert parity([sliced, plain]) == pytest.approx(1 / 3)
 
