@@ -99,13 +99,13 @@ def test_3_parts_give_the_value_of_the_whole_or_an_error(metric: pf.Metric, make
     assert found == pytest.approx(whole[metric.name].to_list())
     # Without the catalogue some metrics read nothing of it; the others are refused.
     whole = metric(RECS, ACTUAL, by="day", **SHOWN)[metric.name].to_list()
-    parts = pf.measure(exposures(make, by="day"), [metric], by="day")
-    assert right_or_refused(parts, metric.name, whole)
+    assert right_or_refused(exposures(make, by="day"), metric, whole)
 
 
-def right_or_refused(parts: Any, name: str, whole: list[float]) -> bool:
+def right_or_refused(parts: list[Any], metric: pf.Metric, whole: list[float]) -> bool:
     try:
-        found = parts.lazy().collect()[name].to_list()
+        measured = pf.measure(parts, [metric], by="day")
+        found = measured.lazy().collect()[metric.name].to_list()
     except ValueError as error:
         return "count them with `items=<frame>`" in str(error)
     return bool(found == pytest.approx(whole))
