@@ -108,8 +108,8 @@ def check_anywhere(frames: Iterable[IntoFrame], wanted: Mapping[str, object]) ->
     for role, into in wanted.items():
         parts = list(into.values()) if isinstance(into, Mapping) else into
         listed = parts if isinstance(parts, Sequence) and not isinstance(parts, str) else [parts]
-        named = [exactly(part) if isinstance(part, str) else part for part in listed]
-        check_columns(all_of_them, {role: [part for part in named if isinstance(part, pl.Expr)]})
+        named = [part if isinstance(part, pl.Expr) else as_column(part, role) for part in listed]
+        check_columns(all_of_them, {role: named})
 
 
 def _not_found(keyword: str, name: str, have: list[str]) -> str:
@@ -196,7 +196,8 @@ _NARROW = {pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32
 """Whole numbers that 64 bits hold."""
 
 
-def _is_whole(dtype: Any) -> bool:
+def is_whole(dtype: Any) -> bool:
+    """Return whether a dtype holds whole numbers only."""
     return dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
 
 
@@ -207,7 +208,7 @@ def common_dtype(roles: tuple[str, str], one: Any, other: Any) -> pl.DataType:
         return known
     if one in TEXT and other in TEXT:
         return pl.String()
-    if _is_whole(one) and _is_whole(other):
+    if is_whole(one) and is_whole(other):
         return pl.Int64() if {one, other} <= _NARROW else pl.Int128()
     if one.is_numeric() and other.is_numeric():
         return pl.Float64()

@@ -240,10 +240,10 @@ def measure(
     for schema in schemas:
         check_table(chosen, schema)
     tally = shared_tally(chosen)
-    stacked = stack(parts, tally)
+    columns = columns_of(by)
+    stacked = stack(parts, tally, columns)
     check_keywords(options, all_options(chosen), (), "stored tables of these metrics")
     resolved = [metric.resolve(options) for metric in chosen]
-    columns = columns_of(by)
     check_columns(stacked, {"by": columns})
     slices = slice_names(columns, tally)
     merged = merge(stacked, tally, columns, names)

@@ -109,11 +109,10 @@ def raise_faults(table: pl.LazyFrame, faults: Sequence[Fault], sums: Sequence[st
     """Tie faults to every sum, so that no projection can prune them; whole sums become Int64."""
     if not faults:
         return table
-    whole = cs.by_name(*sums) & cs.integer()
-    first = raised(faults)
-    return table.with_columns(
-        pl.coalesce(first, pl.col(name)).alias(name) for name in sums
-    ).with_columns(whole.cast(pl.Int64))
+    whole, fault = cs.by_name(*sums) & cs.integer(), hidden("fault")
+    tied = [pl.coalesce(fault, pl.col(name)).alias(name) for name in sums]
+    found = table.with_columns(raised(faults).alias(fault))
+    return found.with_columns(tied).with_columns(whole.cast(pl.Int64)).drop(fault)
 
 
 def guarded(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import SchemaError
 
-from polarsfair._engine.columns import TEXT
+from polarsfair._engine.columns import TEXT, exactly, is_whole
 from polarsfair._engine.faults import Fault, raise_faults
-from polarsfair._engine.slices import aggregated, hidden
+from polarsfair._engine.slices import aggregated, hidden, hidden_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polarsfair._engine.tally import Tally
     from polarsfair._typing import Sums
@@ -26,16 +26,23 @@ _LIMIT = float(2**63 - 2**10)
 _WEIGHTS = ("w", "w2")
 """Sums that are null in a line without weights."""
 
+_NULLS = ("group", "k")
+"""Cells in which null is a value, the unknown group or the whole list: such lines have all sums."""
 
-def stack(tables: Sequence[pl.LazyFrame], tally: Tally) -> pl.LazyFrame:
+
+def stack(tables: Sequence[pl.LazyFrame], tally: Tally, by: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
     """Stack tables of one tally into one frame, numbered, after checking that they fit."""
     if not tables:
         msg = "`measure` needs at least one table"
         raise ValueError(msg)
     schemas = [table.collect_schema() for table in tables]
-    _check_columns(schemas, tally)
+    _check_columns(schemas, tally, [name for column in by for name in column.meta.root_names()])
+    texts = _mixed_texts(schemas)
     numbered = [
-        _with_plain_sums(table, schema, tally).with_columns(pl.lit(number).alias(_TABLE))
+        _with_plain_sums(table, schema, tally).with_columns(
+            pl.lit(number).alias(_TABLE),
+            *(exactly(name).cast(_as_strings(schema[name])) for name in texts if name in schema),
+        )
         for number, (table, schema) in enumerate(zip(tables, schemas, strict=True), start=1)
     ]
     if len(numbered) == 1:
@@ -52,18 +59,37 @@ def stack(tables: Sequence[pl.LazyFrame], tally: Tally) -> pl.LazyFrame:
     return stacked
 
 
-def _check_columns(schemas: Sequence[pl.Schema], tally: Tally) -> None:
+def _mixed_texts(schemas: Sequence[pl.Schema]) -> list[str]:
+    """List the columns that hold text in different ways: two Enums have no dtype in common."""
+    dtypes: dict[str, pl.DataType] = {}
+    mixed = []
+    for schema in schemas:
+        for name, dtype in schema.items():
+            if dtypes.setdefault(name, dtype) != dtype and _as_strings(dtype) != dtype:
+                mixed.append(name)
+    return list(dict.fromkeys(mixed))
+
+
+def _as_strings(dtype: Any) -> Any:
+    """Return a dtype with every kind of text, also within an intersection, as strings."""
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _as_strings(field.dtype) for field in dtype.fields})
+    return pl.String() if dtype in TEXT else dtype
+
+
+def _check_columns(schemas: Sequence[pl.Schema], tally: Tally, slices: Sequence[str]) -> None:
     """Raise if tables were counted from other columns, or if their keys are of other kinds."""
     names = list(dict.fromkeys(name for schema in schemas for name in schema))
     sums = tally.sums_of(names)
     first: dict[str, tuple[int, pl.DataType]] = {}
     for number, schema in enumerate(schemas, start=1):
-        missing = [n for n in sums if n not in tally.defaults and n in names and n not in schema]
+        counted = [n for n in sums if n not in tally.defaults]
+        missing = [n for n in (*counted, *slices) if n in names and n not in schema]
         if missing:
             msg = (
                 f"table {number} of {len(schemas)} has no column {', '.join(map(repr, missing))},"
-                " which other tables have: count all tables with the same roles, or measure each"
-                " table separately"
+                " which other tables have: count all tables with the same roles and slices, or"
+                " measure each table separately"
             )
             raise SchemaError(msg)
         for name, dtype in schema.items():
@@ -109,14 +135,16 @@ def _with_plain_sums(table: pl.LazyFrame, schema: pl.Schema, tally: Tally) -> pl
 
 
 def _plain(column: pl.Expr, dtype: pl.DataType, *, count: bool) -> pl.Expr:
-    whole = dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
-    if whole:
-        # What is beyond 64 bits becomes null, which is not a count.
-        return column.cast(pl.Int64, strict=False)
     value = column.cast(pl.Float64)
-    if not count:
-        return value
-    return pl.when(value == value.floor()).then(value).cast(pl.Int64, strict=False)
+    if not is_whole(dtype):
+        whole = pl.when(value == value.floor()).then(value).cast(pl.Int64, strict=False)
+        return whole if count else value
+    # What is beyond 64 bits becomes null, which is not a count.
+    whole = column.cast(pl.Int64, strict=False)
+    if count:
+        return whole
+    # Null weights are no weights, so those that do not fit stay too large, or negative.
+    return pl.coalesce(whole, pl.when(value > 0).then(2**63 - 1).when(value < 0).then(-(2**63)))
 
 
 def merge(
@@ -125,9 +153,12 @@ def merge(
     """Merge the lines of one cell, within the slices that are kept."""
     cells = [cell for cell in tally.cells if cell in columns]
     sums = {name: sum_ for name, sum_ in tally.sums_of(columns).items() if name in columns}
-    lines = raise_faults(table, _line_faults(table, tally, list(sums), cells), [tally.size])
-    named = tally.with_defaults(lines, stacked=True).select(*by, *cells, *sums)
-    slices = [column.meta.output_name() for column in by]
+    lines = raise_faults(table, _line_faults(table, tally, list(sums), cells), list(sums))
+    # Hidden, because Polars takes a name such as "^x$" for a pattern.
+    shown = [column.meta.output_name() for column in by]
+    slices = list(hidden_slices(shown).values())
+    hiding = [column.alias(name) for column, name in zip(by, slices, strict=True)]
+    named = tally.with_defaults(lines, stacked=True).select(*hiding, *cells, *sums)
     if tally.apart is not None:
         read = {name for column in by for name in column.meta.root_names()}
         dropped = set(columns) - read - {*tally.cells, *tally.sums_of(columns), *tally.defaults}
@@ -135,7 +166,8 @@ def merge(
         held, fault = tally.apart(kept, bool(dropped))
         if {held, *fault.bad.meta.root_names()} <= {*slices, *cells, *sums}:
             named = raise_faults(named, [fault], [held])
-    return _merged(named, tally, [*slices, *cells], sums).select(*slices, *cells, *sums).cache()
+    merged = _merged(named, tally, [*slices, *cells], sums).select(*slices, *cells, *sums)
+    return merged.rename(dict(zip(slices, shown, strict=True))).cache()
 
 
 def _merged(named: pl.LazyFrame, tally: Tally, keys: Sequence[str], sums: Sums) -> pl.LazyFrame:
@@ -149,7 +181,7 @@ def _merged(named: pl.LazyFrame, tally: Tally, keys: Sequence[str], sums: Sums) 
     merged = aggregated(named, keys, {**sums, **totals, **least})
     faults = [_overflow(name) for name in whole]
     faults += [_not_one(name, _SAME_FRAME) for name in facts if name not in tally.facts]
-    merged = raise_faults(merged, faults, [tally.size])
+    merged = raise_faults(merged, faults, list(sums))
     for name, fact in tally.facts.items():
         if name in facts:
             # Tied to the sums that rest on the fact: metrics of other sums may be merged.
@@ -177,41 +209,50 @@ def _total(name: str) -> str:
 def _overflow(name: str) -> Fault:
     message = f"the sum of {name!r} does not fit in 64 bits"
     instead = f': `table.with_columns(pl.col("{name}").cast(pl.Float64))` holds more'
-    # Formulas add lines again, across cells and groups: the total of all lines must fit.
-    return Fault(pl.col(_total(name)).sum() > _LIMIT, message + instead * (name in _WEIGHTS))
+    # Formulas add up all cells; no formula of integers adds up squares.
+    total = pl.col(_total(name)) if name == "w2" else pl.col(_total(name)).sum()
+    return Fault(total > _LIMIT, message + instead * (name in _WEIGHTS))
 
 
 def _line_faults(
     table: pl.LazyFrame, tally: Tally, sums: Sequence[str], cells: Sequence[str]
 ) -> list[Fault]:
     """Return the faults of lines that no counting can have made."""
-    schema = table.collect_schema()
-    size = pl.col(tally.size)
-    faults = [_impossible(size.is_null() | (size < 0), tally.size, "is not a count")]
-    for name in sums:
-        column = pl.col(name)
-        if name != tally.size and (schema[name].is_integer() or name in _WEIGHTS):
-            bad = (column < 0) | (
-                column.is_nan() if schema[name].is_float() else pl.lit(value=False)
-            )
-            faults.append(_impossible(bad, name, "is negative or NaN"))
-        if name not in tally.defaults and name != tally.size:
-            known = pl.all_horizontal(
-                pl.lit(value=True), *(pl.col(cell).is_not_null() for cell in cells)
-            )
-            lacking = (size > 0) & known & column.is_null()
-            faults.append(_impossible(lacking, name, "is null although there are rows"))
-    return faults
+    schema, size = table.collect_schema(), pl.col(tally.size)
+    others = [name for name in sums if name != tally.size]
+    signed = [name for name in others if schema[name].is_integer() or name in _WEIGHTS]
+    # Cells in which null is no value, such as a score, explain sums that are null.
+    known = [pl.col(cell).is_not_null() for cell in cells if cell not in _NULLS]
+    filled = pl.all_horizontal(size > 0, *known)
+    lacking = {n: filled & pl.col(n).is_null() for n in others if n not in tally.defaults}
+    return [
+        _impossible({tally.size: size.is_null() | (size < 0)}, "is not a count"),
+        _impossible({name: _negative(name, schema) for name in signed}, "is negative or NaN"),
+        _impossible(lacking, "is null although there are rows"),
+    ]
 
 
-def _impossible(bad: pl.Expr, name: str, what: str) -> Fault:
-    bad = bad.fill_null(value=False)
-    tables = pl.col(_TABLE).filter(bad).unique().sort().cast(pl.String).implode().list.join(", ")
+def _negative(name: str, schema: pl.Schema) -> pl.Expr:
+    column = pl.col(name)
+    return (column < 0) | column.is_nan() if schema[name].is_float() else column < 0
+
+
+def _impossible(bad: Mapping[str, pl.Expr], what: str) -> Fault:
+    """Return the fault of columns that are bad in some lines; the first of them is named.
+
+    One message serves all columns: with hundreds of features, one for each would take seconds.
+    """
+    name = pl.coalesce(
+        pl.lit(None, pl.String), *(pl.when(b.any()).then(pl.lit(repr(n))) for n, b in bad.items())
+    )
+    lines = pl.any_horizontal(pl.lit(value=False), *bad.values()).fill_null(value=False)
+    tables = pl.col(_TABLE).filter(lines).unique().sort().cast(pl.String).implode().list.join(", ")
     message = (
-        pl.lit(f"{name!r} {what} in ")
-        + bad.sum().cast(pl.String)
+        name
+        + pl.lit(f" {what} in ")
+        + lines.sum().cast(pl.String)
         + pl.lit(" line(s), of table ")
         + tables.first()
         + pl.lit(": leave these lines out or count the table again")
     )
-    return Fault(bad.any(), message)
+    return Fault(lines.any(), message)

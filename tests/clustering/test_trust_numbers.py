@@ -131,3 +131,25 @@ def test_10_features_that_are_not_finite_are_refused(
     given = {name: value for name, value in roles.items() if name in metric.tally.roles}
     with pytest.raises(ValueError, match="the feature 'x' holds NaN or an infinite value"):
         metric(rows, **given)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])
+@pytest.mark.parametrize("features", [1, 2, 3])
+@pytest.mark.parametrize("scale", [1.0, 1e80, 1e150, 1e200, 1e-80, 1e-150, 1e-200])
+def test_10_bounds_of_estimates_hold_or_are_undefined(
+    scale: float, features: int, make: Any
+) -> None:
+    """At 1e-200 the bounds of 0.487 were -0.025 to -0.025; at 1e200 NumPy failed."""
+    near = NEAR[:, :features]
+    names = [f"x{i}" for i in range(features)]
+    exact = clustering.silhouette(points(near), cluster="c", features=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = make(points(near * scale))
+        found = clustering.silhouette_estimate(rows, cluster="c", features=names).lazy().collect()
+    value, error, low, high = found.row(0)
+    if value is None:
+        assert scale != 1
+        assert (error, low, high) == (None, None, None)
+    else:
+        assert low <= exact <= high

@@ -122,3 +122,20 @@ def test_8_a_column_may_be_in_any_of_the_frames() -> None:
     assert ranking.recall(recs, actual, **roles, label="click") == 1
     with pytest.raises(ColumnNotFoundError, match="`label` names the column 'clicks'"):
         ranking.recall(recs, actual, **roles, label="clicks")
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["^c$", "*", "^.*$", "<b>"])
+def test_6_a_name_is_no_pattern_among_slices_of_stored_tables(name: str, make: Any) -> None:
+    """A slice called "^c$" was not found again."""
+    table = make(fairness.decisions(ROWS.rename({"c": name}), group="g", pred="p", by=name))
+    plain = fairness.stat_parity(ROWS, group="g", pred="p", by="c")
+    for tables in (table, [table, table]):
+        found = pf.measure(tables, [fairness.stat_parity], by=name).lazy().collect()
+        assert_frame_equal(found.rename({name: "c"}), plain)
+
+
+@BOTH
+def test_8_a_role_that_is_not_read_is_a_column_too(make: Any) -> None:
+    with pytest.raises(TypeError, match=r"`strata` takes a column name or a `pl.Expr`, got int: 3"):
+        fairness.stat_parity(make(ROWS), group="g", pred="p", strata=3)

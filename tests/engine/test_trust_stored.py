@@ -136,3 +136,75 @@ def test_2_groups_of_other_kinds(make: Any) -> None:
         parity([fairness.decisions(rows, group="g", pred="p"), numbers])
     text = fairness.decisions(rows, group=pl.col("g").cast(pl.Categorical), pred="p")
     assert parity([fairness.decisions(rows, group="g", pred="p"), text]) == pytest.approx(1 / 3)
+
+
+@BOTH
+def test_2_sums_that_pass_64_bits_only_when_all_cells_are_added(make: Any) -> None:
+    """Every cell fits, but a rate adds them: -2.0 for 0.4."""
+    large = make(T.with_columns(n=pl.lit(2**62)))
+    for metric in (fairness.selection_rate, fairness.stat_parity):
+        with pytest.raises(ValueError, match=r"^the sum of 'n' does not fit in 64 bits$"):
+            pf.measure(large, [metric]).lazy().collect()
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [pl.Decimal(38, 0), pl.Int128, pl.UInt128], ids=str)
+def test_2_weights_beyond_64_bits_are_not_missing_weights(make: Any, dtype: Any) -> None:
+    """They became null, which is unweighted: 0.333 for 0.267."""
+    weighted = fairness.decisions(
+        D.with_columns(w=pl.Series([1, 2, 3, 4, 5, 6])), group="g", pred="p", weight="w"
+    )
+    assert parity(make(weighted)) == pytest.approx(4 / 15)
+    scaled = weighted.with_columns(pl.col("w").cast(pl.Int128) * 2**62).cast({"w": dtype})
+    words = r"^the sum of 'w' does not fit in 64 bits: `table.with_columns\(pl.col\(\"w\"\)"
+    with pytest.raises(ValueError, match=words):
+        parity(make(scaled))
+    assert parity(make(scaled.cast({"w": pl.Float64}))) == pytest.approx(4 / 15)
+
+
+@BOTH
+def test_2_a_fault_of_weights_is_raised_by_metrics_that_read_no_counts(make: Any) -> None:
+    weighted = fairness.decisions(D.with_columns(w=2), group="g", pred="p", weight="w")
+    large = make(weighted.with_columns(w=pl.lit(2**62)))
+    with pytest.raises(ValueError, match=r"^the sum of 'w' does not fit in 64 bits"):
+        parity([large, large])
+
+
+@BOTH
+def test_2_lacking_sums_of_an_unknown_group(make: Any) -> None:
+    rows = D.with_columns(g=pl.when(pl.col("y") > 0).then("g"))
+    broken = fairness.scores(rows, group="g", score="s", label="y").with_columns(
+        s=pl.when(pl.col("group").is_not_null()).then("s")
+    )
+    words = r"^'s' is null although there are rows in 1 line\(s\), of table 1"
+    with pytest.raises(ValueError, match=words):
+        pf.measure(make(broken), [fairness.brier]).lazy().collect()
+
+
+@BOTH
+def test_2_a_table_without_the_slices_that_are_kept(make: Any) -> None:
+    sliced = make(fairness.decisions(D, group="g", pred="p", by="y"))
+    plain = make(fairness.decisions(D, group="g", pred="p"))
+    with pytest.raises(SchemaError, match=r"^table 2 of 2 has no column 'y', which other tables"):
+        pf.measure([sliced, plain], [fairness.stat_parity], by="y")
+    assert parity([sliced, plain]) == pytest.approx(1 / 3)
+
+
+@BOTH
+def test_2_texts_of_other_dtypes_are_the_same_groups(make: Any) -> None:
+    rows = make(D.with_columns(r="g"))
+    kinds = [pl.String, pl.Categorical, pl.Enum(["F", "M"]), pl.Enum(["M", "F", "X"])]
+    for one in kinds:
+        for other in kinds:
+            groups = [pl.col("g").cast(one), pl.col("g").cast(other)]
+            tables = [fairness.decisions(rows, group=group, pred="p") for group in groups]
+            assert parity(tables) == pytest.approx(1 / 3)
+            parts = [fairness.decisions(rows, group=[g, "r"], pred="p") for g in groups]
+            assert parity(parts) == pytest.approx(1 / 3)
+
+
+def test_2_whole_numbers_of_other_dtypes_stay_apart() -> None:
+    """As floats, 2**53 and 2**53 + 1 would be one group."""
+    rows = pl.DataFrame({"g": [2**53, 2**53 + 1], "p": [0, 1]})
+    groups = [pl.col("g").cast(dtype) for dtype in (pl.Int64, pl.UInt64, pl.Int128)]
+    assert parity([fairness.decisions(rows, group=group, pred="p") for group in groups]) == 1

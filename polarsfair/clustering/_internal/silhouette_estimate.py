@@ -55,12 +55,16 @@ _ROUNDING = 1e-15
 _NUMBERS = 256
 """Floats kept per cluster to describe its scatter: with up to 16 features, all of it."""
 
+_NARROW = 1e-60
+"""Points closer together than this have fourth powers that vanish, and bounds that do not hold."""
+
 _COLUMNS = ("silhouette", "standard_error", "low", "high")
 
 _HASH, _TIMES, _EXACT = hidden("hash"), hidden("times"), hidden("exact")
 _NEAR, _LOW, _HIGH = hidden("near"), hidden("low"), hidden("high")
 _SQUARE, _FOURTH, _SCATTER, _SKEW = map(hidden, ("square", "fourth", "scatter", "skew"))
 _SLACK, _REST, _COUNT = hidden("slack"), hidden("rest"), hidden("count")
+_WIDTH = hidden("width")
 _SHIFT, _ERROR, _COVERED = hidden("shift"), hidden("error"), hidden("covered")
 
 
@@ -139,7 +143,8 @@ def _estimated(points: Points, probes: int, seed: int) -> pl.LazyFrame:
     centres = _with_moments(points, rows, clusters).cache()
     bounds = _bounds(points, rows.with_row_index(ROW), centres)
     means = {name: _weighed_mean(pl.col(name)) for name in (_NEAR, _LOW, _HIGH)}
-    all_rows = aggregated(bounds, keys, {_COUNT: pl.col(_TIMES).sum(), **means})
+    sizes = {_COUNT: pl.col(_TIMES).sum(), _WIDTH: pl.col(_WIDTH).max()}
+    all_rows = aggregated(bounds, keys, {**sizes, **means})
     chosen = _probes(points, rows, probes, seed).with_row_index(ROW).cache()
     close = _bounds(points, chosen, centres).select(ROW, *keys, _TIMES, _NEAR)
     errors = close.join(_exact(points, rows, chosen, centres), on=ROW, how="left")
@@ -158,11 +163,15 @@ def _result(found: pl.LazyFrame) -> pl.LazyFrame:
     """Add the columns of the result."""
     low, high = pl.col(_LOW), pl.col(_HIGH)
     uncovered = (1 - pl.col(_COVERED) / pl.col(_COUNT)).clip(0)
+    values = {
+        "silhouette": (pl.col(_NEAR) + pl.col(_SHIFT)).clip(low, high),
+        "standard_error": pl.col(_ERROR) * uncovered.sqrt(),
+        "low": (low - _SURE).clip(-1, 1),
+        "high": (high + _SURE).clip(-1, 1),
+    }
+    defined = (pl.col(_WIDTH) == 0) | (pl.col(_WIDTH) > _NARROW)
     return found.with_columns(
-        silhouette=(pl.col(_NEAR) + pl.col(_SHIFT)).clip(low, high),
-        standard_error=pl.col(_ERROR) * uncovered.sqrt(),
-        low=(low - _SURE).clip(-1, 1),
-        high=(high + _SURE).clip(-1, 1),
+        pl.when(defined).then(value).fill_nan(None).alias(name) for name, value in values.items()
     )
 
 
@@ -211,14 +220,17 @@ def _widest_ways(scatter: pl.Series, *, width: int) -> pl.Series:
 
     full = np.zeros((len(scatter), width, width))
     rows, columns = np.triu_indices(width)
-    values = np.array(scatter.to_list()).reshape(len(scatter), len(rows))
-    full[:, rows, columns] = full[:, columns, rows] = values
+    values = np.array(scatter.to_list(), dtype=float).reshape(len(scatter), len(rows))
+    # Squares beyond floats have no directions: what is computed from them is undefined.
+    finite = np.isfinite(values).all(axis=1)
+    full[:, rows, columns] = full[:, columns, rows] = np.where(finite[:, None], values, 0)
     variances, directions = np.linalg.eigh(full)
     kept = len(_ways(["x"] * width))
     rest = np.maximum(variances[:, -kept - 1] if kept < width else 0 * variances[:, 0], 0)
     scale = np.sqrt(np.maximum(variances - rest[:, None], 0))
     ways = (directions * scale[:, None, :]).transpose(0, 2, 1)[:, ::-1][:, :kept]
     numbers = np.column_stack([rest, ways.reshape(len(scatter), kept * width)])
+    numbers[~finite] = np.nan
     return pl.Series(numbers.tolist(), dtype=pl.List(pl.Float64))
 
 
@@ -236,6 +248,7 @@ def _bounds(points: Points, rows: pl.LazyFrame, centres: pl.LazyFrame) -> pl.Laz
         (pl.col(OTHER) == CLUSTER).alias(OWN),
         *(_FOURTH, SPREAD, _SLACK),
         square.alias(_SQUARE),
+        pl.max_horizontal(gap.abs() for gap in gaps).alias(_WIDTH),
         _product(gaps, [_third(name) for name in points.features]).alias(_SKEW),
         scatter.alias(_SCATTER),
     )
@@ -285,6 +298,7 @@ def _row_bounds(points: Points, pairs: pl.LazyFrame) -> pl.LazyFrame:
     other_low, other_high = hidden("other low"), hidden("other high")
     values = {
         SIZE: pl.when(own).then(pl.col(SIZE)).max(),
+        _WIDTH: pl.col(_WIDTH).max(),
         own_low: pl.when(own).then(low).max(),
         own_high: pl.when(own).then(high).max(),
         other_low: pl.when(~own).then(low).min(),
