@@ -52,6 +52,14 @@ def test_the_catalogue_by_hand() -> None:
     assert found["long_tail_share"] == pytest.approx(3 / 6)
 
 
+def test_two_items_are_enough_for_gini_and_one_is_not() -> None:
+    """Shown once and three times: (-1 * 1 + 1 * 3) / 4."""
+    recs = pl.DataFrame({"user": [1, 2, 3, 4], "item": [7, 8, 8, 8]})
+    assert ranking.gini(recs, user="user", item="item") == pytest.approx(0.5)
+    alone = recs.filter(pl.col("item") == 8)
+    assert math.isnan(ranking.gini(alone, user="user", item="item"))
+
+
 def test_popularity_is_a_column_of_the_catalogue() -> None:
     given = ROLES | {"items": ITEMS, "popularity": "sold"}
     mean = (8 / 3 + 3 + 1) / 3
