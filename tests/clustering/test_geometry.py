@@ -294,6 +294,27 @@ def test_uniform_rows_have_no_tendency() -> None:
         assert values[0] < 0.05 < 0.2 < values[1]
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-130])
+def test_clusters_around_one_point_are_not_separated(gap: float) -> None:
+    """Their widths are no rounding, however small the distance of their means."""
+    frame = pl.DataFrame(
+        {"c": [1, 1, 2, 2], "x": [-1.0, 1.0, -2.0, 2.0], "y": [0.0, 0.0, gap, gap]}
+    )
+    assert clustering.davies_bouldin(frame, cluster="c", features="x") == math.inf
+    found = clustering.davies_bouldin(frame, cluster="c", features=["x", "y"])
+    assert found == (pytest.approx(3 / gap) if gap else math.inf)
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "hamming"])
+def test_null_is_a_slice_of_silhouettes(kind: str) -> None:
+    frame = blobs(40, 2, 3).with_columns(d=pl.when(pl.int_range(40) % 2 == 0).then(1))
+    frame = frame.with_columns(pl.col("x", "y").round())
+    found = dict(clustering.silhouette(frame, **ROLES, by="d", metric=kind).rows())
+    for slice_ in (1, None):
+        part = frame.filter(pl.col("d").eq_missing(pl.lit(slice_)))
+        assert found[slice_] == pytest.approx(clustering.silhouette(part, **ROLES, metric=kind))
+
+
 def test_two_rows_have_one_distance() -> None:
     """Own and other distances lie in two bins: of the other's 1 + 2 * 0.5, a quarter is in ours."""
     one, two, near = (pl.DataFrame({"x": x}) for x in ([0.0], [0.0, 1.0], [0.0, 0.25]))

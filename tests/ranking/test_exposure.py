@@ -153,6 +153,15 @@ def test_exposure_of_item_groups(discount: Any, worth: Any) -> None:
     assert RECS.pipe(ranking.ndkl, **given) == pytest.approx(value)
 
 
+def test_without_the_sizes_of_groups_there_is_no_target() -> None:
+    """Groups whose number of items is not known are not taken to be of equal size."""
+    table = RECS.pipe(ranking.group_exposure, **GROUPED)
+    assert pf.measure(table, ranking.ndkl).item() == pytest.approx(
+        RECS.pipe(ranking.ndkl, **GROUPED)
+    )
+    assert pf.measure(table.drop("items"), ranking.ndkl).item() is None
+
+
 def test_targets() -> None:
     first = GROUPED | {"k": 1}
     # Only big is shown at the first place.
