@@ -302,6 +302,11 @@ def test_metrics_are_pickled_by_reference(metric: pf.Metric) -> None:
 
 @pytest.mark.parametrize("metric", pf.metrics(), ids=lambda m: f"{m.family}.{m.name}")
 def test_facts_are_consistent(metric: pf.Metric) -> None:
+    for one in (metric, *metric.bases):
+        check_facts(one)
+
+
+def check_facts(metric: pf.Metric) -> None:
     low, high = metric.bounds
     assert low < high
     if metric.ideal is not None:

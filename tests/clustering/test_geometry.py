@@ -294,6 +294,62 @@ def test_uniform_rows_have_no_tendency() -> None:
         assert values[0] < 0.05 < 0.2 < values[1]
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-130])
+def test_clusters_around_one_point_are_not_separated(gap: float) -> None:
+    """Their widths are no rounding, however small the distance of their means."""
+    frame = pl.DataFrame(
+        {"c": [1, 1, 2, 2], "x": [-1.0, 1.0, -2.0, 2.0], "y": [0.0, 0.0, gap, gap]}
+    )
+    assert clustering.davies_bouldin(frame, cluster="c", features="x") == math.inf
+    found = clustering.davies_bouldin(frame, cluster="c", features=["x", "y"])
+    assert found == (pytest.approx(3 / gap) if gap else math.inf)
+
+
+@pytest.mark.parametrize("kind", ["sqeuclidean", "cosine", "hamming"])
+def test_null_is_a_slice_of_silhouettes(kind: str) -> None:
+    frame = blobs(40, 2, 3).with_columns(d=pl.when(pl.int_range(40) % 2 == 0).then(1))
+    frame = frame.with_columns(pl.col("x", "y").round())
+    found = dict(clustering.silhouette(frame, **ROLES, by="d", metric=kind).rows())
+    for slice_ in (1, None):
+        part = frame.filter(pl.col("d").eq_missing(pl.lit(slice_)))
+        assert found[slice_] == pytest.approx(clustering.silhouette(part, **ROLES, metric=kind))
+
+
+def test_two_rows_have_one_distance() -> None:
+    """Own and other distances lie in two bins: of the other's 1 + 2 * 0.5, a quarter is in ours."""
+    one, two, near = (pl.DataFrame({"x": x}) for x in ([0.0], [0.0, 1.0], [0.0, 0.25]))
+    found = clustering.distance_distribution(two, reference=near, features="x", bins=2)
+    assert found.item() == pytest.approx(math.log(4))
+    assert clustering.distance_distribution(two, features="x").item() is not None
+    for rows, reference in ((one, two), (two, one), (one, None)):
+        few = clustering.distance_distribution(rows, reference=reference, features="x", bins=2)
+        assert few.item() is None
+
+
+def test_one_bin_or_one_draw_is_enough() -> None:
+    frame = blobs(40, 2, 2)
+    for function in (clustering.spatial_histogram, clustering.distance_distribution):
+        found = function(frame, features=["x", "y"], bins=1).row(0, named=True)
+        assert found["divergence"] == 0
+        assert not any(found.values())
+        with pytest.raises(ValueError, match="`bins`"):
+            function(frame, features=["x", "y"], bins=0)
+    one = clustering.spatial_histogram(frame, features=["x", "y"], draws=1)
+    assert one["divergence"].item() > 0
+    assert one["spread"].item() == 0
+    with pytest.raises(ValueError, match="`draws`"):
+        clustering.spatial_histogram(frame, features=["x", "y"], draws=0)
+
+
+def test_an_empty_reference_is_no_reference() -> None:
+    frame = blobs(40, 2, 2)
+    reference, roles = frame.clear(), {"features": ["x", "y"]}
+    found = clustering.spatial_histogram(frame, reference=reference, **roles)
+    assert found.select("divergence", "spread").row(0) == (None, None)
+    assert found["limit"].item() > 0
+    assert clustering.distance_distribution(frame, reference=reference, **roles).item() is None
+
+
 def test_choose_k_and_gap_find_the_clusters() -> None:
     frame = blobs(200, 2, 3, seed=8).with_columns(pl.col("x") + 20 * pl.col("c"))
     k2, k4 = (
@@ -518,11 +574,13 @@ def test_too_many_pairs_name_what_scales(
 def test_other_guards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(all_pairs, "LIMIT", 30)
     monkeypatch.setattr(uniformity, "LIMIT", 30)
-    frame = blobs(31, 2, 3)
+    frame, small = blobs(31, 2, 3), blobs(30, 2, 3)
     with pytest.raises(ValueError, match=r"sqeuclidean.*silhouette_estimate"):
         clustering.silhouette_samples(frame, **ROLES)
+    assert clustering.silhouette_samples(small, **ROLES).height == 30
     with pytest.raises(ValueError, match="sample them"):
         clustering.distance_distribution(frame, features=["x", "y"])
+    assert clustering.distance_distribution(small, features=["x", "y"]).item() > 0
     assert clustering.silhouette_samples(frame, **ROLES, metric="sqeuclidean").height == 31
 
 

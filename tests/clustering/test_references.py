@@ -155,6 +155,13 @@ def test_expected_information_of_a_cell_by_exact_fractions(
     assert by_chance._mean_excess(*given_sizes)[0] == pytest.approx(exact, rel=1e-11)
 
 
+@pytest.mark.parametrize("count", [19, 20, 21, 30])
+def test_log_factorials_have_every_digit(count: int) -> None:
+    """The series begins at 20, where a wrong fourth term would be an error of 1e-12."""
+    exact = math.lgamma(count + 1) - count * math.log(count) + count
+    assert by_chance._beyond_power(np.array([float(count)]))[0] == pytest.approx(exact, abs=1e-13)
+
+
 # maximum matching, which no statement can say
 
 

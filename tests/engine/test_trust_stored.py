@@ -110,6 +110,18 @@ def test_2_sums_that_are_lacking(make: Any) -> None:
         parity([make(weighted), make(negative)])
 
 
+@BOTH
+@pytest.mark.parametrize("name", ["w", "w2"])
+@pytest.mark.parametrize("bad", [-0.5, float("nan")])
+def test_2_weights_that_are_none(make: Any, name: str, bad: float) -> None:
+    weighted = fairness.decisions(D.with_columns(w=0.5), group="g", pred="p", weight="w")
+    assert weighted.schema[name] == pl.Float64
+    broken = weighted.with_columns(pl.when(WOMEN).then(bad).otherwise(name).alias(name))
+    words = rf"'{name}' is negative or NaN in 2 line\(s\), of table 2"
+    with pytest.raises(ValueError, match=words):
+        pf.measure([make(weighted), make(broken)], [fairness.z_test_difference]).lazy().collect()
+
+
 POINTS = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1, 5, 6], "z": [1.0, 2, 3, 4]})
 
 

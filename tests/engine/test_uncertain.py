@@ -440,6 +440,17 @@ def test_small_levels_are_left_out_or_all_stay() -> None:
     assert_frame_equal(found, rates(["A", "B"], label=None))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_levels_as_many_as_the_classes_or_one_less_are_enough(count: int) -> None:
+    """With an intercept, a level less than classes suffices: no warning, small ones left out."""
+    roles = {"surrogate": "level", "group": {"A": "A", "B": "B"}, "pred": "p"}
+    sizes = places()["level"].value_counts().sort("count", "level", descending=True)
+    large = places().filter(pl.col("level").is_in(sizes["level"].head(count).implode()))
+    small = large.head(1).with_columns(level=pl.lit(99, pl.Int64))
+    found = fairness.surrogate_rates(pl.concat([large, small]), **roles)
+    assert_frame_equal(found, fairness.surrogate_rates(large, **roles))
+
+
 def test_rows_with_unknown_parts_are_left_out() -> None:
     holes = pl.concat(
         [

@@ -218,3 +218,17 @@ def test_a_constant_has_no_correlation_and_no_spread() -> None:
     assert math.isnan(fairness.correlation_difference(rows, **roles))
     both = rows.with_columns(p=pl.lit(0.1), y=pl.lit(0.3))
     assert math.isnan(fairness.correlation_difference(both, **roles))
+
+
+def test_rounding_is_no_spread_of_all_groups_together() -> None:
+    """Among 100 constant groups, the spread of group 0 is rounding if it is below 1e-13."""
+    rows = pl.DataFrame({"g": range(101)}).join(
+        pl.DataFrame({"x": [0, 1, 0, 1], "y": [1, 2, 1, 2]}), how="cross"
+    )
+    varies = pl.col("x") * (pl.col("g") == 0)
+    roles = {"group": "g", "label": "y", "ref": pf.OVERALL}
+    for step, spread, known in ((1e-12, 7e-14, False), (1e-11, 7e-13, True)):
+        pred = rows.select(step * varies).to_series()
+        assert pred.std(ddof=0) == pytest.approx(spread, rel=0.01)
+        found = fairness.correlation_difference(rows, pred=1 + step * varies, **roles)
+        assert math.isnan(found) is not known

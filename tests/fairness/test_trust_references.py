@@ -140,3 +140,18 @@ def test_09_cluster_shares_have_no_row_of_a_group_without_a_clustered_row() -> N
     light = rows.with_columns(w=pl.when(pl.col("g") == "b").then(0).otherwise(1))
     shares = fairness.cluster_shares(light, group="g", cluster="c", weight="w")
     assert shares.select("cluster", "group").rows() == [(1, "a"), (2, "a")]
+
+
+APART = [fairness.abroca, fairness.label_js, fairness.label_total_variation]
+
+
+@pytest.mark.parametrize("metric", APART, ids=lambda metric: metric.name)
+def test_a_reference_is_not_compared_with_itself(metric: pf.Metric) -> None:
+    """Of the reference alone there is no distance, rather than one of 0."""
+    rows = pl.DataFrame({"g": ["a", "a", "b", "b"], "s": [0.1, 0.6, 0.4, 0.7], "y": [0, 1, 1, 1]})
+    roles = {"group": "g", "label": "y", "ref": "a"}
+    roles |= {"score": "s"} if metric is fairness.abroca else {}
+    alone = rows.filter(pl.col("g") == "a")
+    assert math.isnan(metric(alone, **roles))
+    both = rows if metric is not fairness.abroca else rows.with_columns(y=pl.Series([0, 1, 1, 0]))
+    assert metric(both, **roles) > 0

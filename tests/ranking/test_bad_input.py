@@ -213,8 +213,9 @@ def test_ranks_start_at_1_and_differ() -> None:
     zero = RECS.with_columns(rank=pl.Series([0, 1, 1]))
     stopped("not a whole number from 1", zero, **RANKED)
     stopped("not a whole number from 1", zero.with_columns(rank=pl.Series([1, None, 1])), **RANKED)
-    alike = pl.DataFrame({"user": [2, 2], "item": [7, 9], "rank": [3, 3]})
-    stopped("the same rank", alike, **RANKED)
+    for rank in (1, 3):
+        alike = pl.DataFrame({"user": [2, 2], "item": [7, 9], "rank": [rank, rank]})
+        stopped("the same rank", alike, **RANKED)
     skipped = pl.DataFrame({"user": [2, 2, 2], "item": [7, 1, 9], "rank": [2, 9, 40]})
     found = ranking.mrr(skipped, ACTUAL, k=[1, 2], **RANKED)["mrr"].to_list()
     assert found == [0, 1 / 2 / 2]

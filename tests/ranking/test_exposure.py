@@ -52,6 +52,14 @@ def test_the_catalogue_by_hand() -> None:
     assert found["long_tail_share"] == pytest.approx(3 / 6)
 
 
+def test_two_items_are_enough_for_gini_and_one_is_not() -> None:
+    """Shown once and three times: (-1 * 1 + 1 * 3) / 4."""
+    recs = pl.DataFrame({"user": [1, 2, 3, 4], "item": [7, 8, 8, 8]})
+    assert ranking.gini(recs, user="user", item="item") == pytest.approx(0.5)
+    alone = recs.filter(pl.col("item") == 8)
+    assert math.isnan(ranking.gini(alone, user="user", item="item"))
+
+
 def test_popularity_is_a_column_of_the_catalogue() -> None:
     given = ROLES | {"items": ITEMS, "popularity": "sold"}
     mean = (8 / 3 + 3 + 1) / 3
@@ -143,6 +151,15 @@ def test_exposure_of_item_groups(discount: Any, worth: Any) -> None:
     weights = [worth(rank) for rank in (1, 2, 3)]
     value = sum(n * w for n, w in zip(nats, weights, strict=True)) / sum(weights)
     assert RECS.pipe(ranking.ndkl, **given) == pytest.approx(value)
+
+
+def test_without_the_sizes_of_groups_there_is_no_target() -> None:
+    """Groups whose number of items is not known are not taken to be of equal size."""
+    table = RECS.pipe(ranking.group_exposure, **GROUPED)
+    assert pf.measure(table, ranking.ndkl).item() == pytest.approx(
+        RECS.pipe(ranking.ndkl, **GROUPED)
+    )
+    assert pf.measure(table.drop("items"), ranking.ndkl).item() is None
 
 
 def test_targets() -> None:

@@ -144,6 +144,34 @@ def test_split_by_user_and_merged_is_the_whole(tally: pf.Tally, k: int) -> None:
     assert_frame_equal(merged, everything(recs, actual, k=k), check_exact=False)
 
 
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt64, pl.Int8, pl.Float32, pl.Float64])
+def test_items_without_a_score_come_last(dtype: Any) -> None:
+    recs = pl.DataFrame({"user": [1] * 4, "item": [7, 8, 9, 10], "score": [3, None, 2, None]})
+    recs, actual = recs.cast({"score": dtype}), pl.DataFrame({"user": [1, 1], "item": [9, 10]})
+    found = ranking.recall(recs, actual, k=[1, 2, 4], **ROLES)
+    assert found["recall"].to_list() == [0, 0.5, 1]
+    assert ranking.mrr(recs, actual, **ROLES) == 0.5
+
+
+def test_a_table_of_several_settings_answers_each() -> None:
+    """A metric finds its own setting; one that reads no setting takes any, and one alone."""
+    recs, actual = sample(7, ties=True)
+    options = {"discount": ["log", "reciprocal"], "gain": ["linear", "exponential"]}
+    table = ranking.gains(recs, actual, k=5, **options, **GRADED)
+    values = set()
+    for discount, gain in itertools.product(*options.values()):
+        asked = {"discount": discount, "gain": gain, "k": 5}
+        value = pf.measure(table, ranking.ndcg, **asked).item()
+        assert value == pytest.approx(ranking.ndcg(recs, actual, **asked, **GRADED))
+        values.add(value)
+    assert len(values) == 4
+    for metric in (ranking.precision, ranking.map):
+        value = pf.measure(table, metric, k=5).item()
+        assert value == pytest.approx(metric(recs, actual, k=5, **GRADED))
+    with pytest.raises(ValueError, match="has no rows for k=5"):
+        pf.measure(table, ranking.ndcg, k=5, discount="late_log", gain="linear")
+
+
 @pytest.mark.parametrize("name", ["recall", "hit_rate", "mrr", "rbp", "err", "ndcg", "r_precision"])
 def test_more_places_find_more(name: str) -> None:
     recs, actual = sample(8)

@@ -5,6 +5,7 @@ Two metrics are defined here and nowhere else, and compared with a computation b
 
 import itertools
 import math
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -144,3 +145,10 @@ def test_tables_and_other_metrics_are_shared(frames: Frames) -> None:
     compared = ranking.compare_conventions(recs, actual, dcg, k=4, **ROLES)
     values = [by_hand(frames, 4, name, None, "item") for name in CONVENTIONS]
     assert compared["dcg"].to_list() == pytest.approx(values)
+
+
+def test_metrics_of_another_package_pickle_by_their_own_module() -> None:
+    for metric in (dcg, squared_hits):
+        stored = pickle.dumps(metric)
+        assert pickle.loads(stored) is metric
+        assert __name__.encode() in stored
