@@ -222,15 +222,15 @@ def _widest_ways(scatter: pl.Series, *, width: int) -> pl.Series:
     rows, columns = np.triu_indices(width)
     values = np.array(scatter.to_list(), dtype=float).reshape(len(scatter), len(rows))
     # Squares beyond floats have no directions: what is computed from them is undefined.
-    finite = np.isfinite(values).all(axis=1)
-    full[:, rows, columns] = full[:, columns, rows] = np.where(finite[:, None], values, 0)
+    finite = np.isfinite(values).all(axis=1, keepdims=True)
+    full[:, rows, columns] = full[:, columns, rows] = np.where(finite, values, 0)
     variances, directions = np.linalg.eigh(full)
     kept = len(_ways(["x"] * width))
     rest = np.maximum(variances[:, -kept - 1] if kept < width else 0 * variances[:, 0], 0)
     scale = np.sqrt(np.maximum(variances - rest[:, None], 0))
     ways = (directions * scale[:, None, :]).transpose(0, 2, 1)[:, ::-1][:, :kept]
     numbers = np.column_stack([rest, ways.reshape(len(scatter), kept * width)])
-    numbers[~finite] = np.nan
+    numbers = np.where(finite, numbers, np.nan)
     return pl.Series(numbers.tolist(), dtype=pl.List(pl.Float64))
 
 
