@@ -137,9 +137,8 @@ def evaluate(
     requested = parse.metrics(metrics)
     opened = _open(lake, texts, out)
     rows = opened["rows"].rows
-    keywords = parse.keywords(rows, texts, _frames(opened), option)
-    if ref is not None:
-        keywords["ref"] = parse.reference(ref, parse.groups(rows, keywords.get("group")))
+    given = parse.keywords(rows, texts, _frames(opened), option)
+    keywords = parse.with_reference(given, ref, rows, given.get("group"))
     result = pf.evaluate(rows, requested, by=parse.columns(rows, by), **keywords)
     frame = _collect(result, opened.values(), out)
     _deliver(frame, out, lambda rows: show.values(rows, requested), overwrite=overwrite)
@@ -205,9 +204,7 @@ def measure(
     output.check_inputs(out, [path for lake in opened for path in lake.files])
     unchecked = stored.check([path for lake in opened for path in lake.files])
     parts = [lake.rows for lake in opened]
-    keywords = parse.options(option)
-    if ref is not None:
-        keywords["ref"] = parse.reference(ref, parse.groups(parts[0], "group"))
+    keywords = parse.with_reference(parse.options(option), ref, parts[0], "group")
     with stored.naming([path for lake in opened for path in lake.files]):
         result = pf.measure(parts, requested, by=parse.columns(parts[0], by), **keywords)
         frame = _collect(result, opened, out)

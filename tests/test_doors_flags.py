@@ -1,0 +1,62 @@
+"""What was typed is what is computed (16): no flag replaces another in silence."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from polarsfair import cli, fairness
+
+Run = Callable[..., tuple[int, str, str]]
+
+FRAME = pl.DataFrame({"g": ["F"] * 3 + ["M"] * 3, "p": [0, 1, 0, 1, 1, 0], "y": [1, 1, 0, 1, 1, 1]})
+TABLE = fairness.decisions(FRAME, group="g", pred="p", label="y")
+EVALUATE = ("evaluate", "{rows}", "--metrics", "stat_parity", "--group", "g", "--pred", "p")
+MEASURE = ("measure", "{table}", "--metrics", "stat_parity")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Call the command line on rows and on their table: exit code, output, errors."""
+    paths = {"rows": tmp_path / "rows.parquet", "table": tmp_path / "table.parquet"}
+    FRAME.write_parquet(paths["rows"])
+    TABLE.write_parquet(paths["table"])
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main([argument.format(**paths) for argument in arguments])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ((*EVALUATE, "--role", "group=y"), "`--group` and `--role group=...` name the same role"),
+        ((*EVALUATE, "--role", "pred=y"), "`--pred` and `--role pred=...` name the same role"),
+        ((*EVALUATE, "--option", "group=y"), "'group' is a role, not an option: write `--group y`"),
+        ((*EVALUATE, "--option", "items=a b"), 'write `--role "items=a b"`'),
+        ((*EVALUATE, "--option", "by=y"), "'by' is neither a role nor an option: write `--by y`"),
+        ((*EVALUATE, "--role", "by=y + 1"), 'write `--by "y + 1"`'),
+        ((*MEASURE, "--option", "by=y"), "'by' is neither a role nor an option: write `--by y`"),
+        ((*EVALUATE, "--option", "metrics=f1"), "'metrics' is neither a role nor an option"),
+        ((*EVALUATE, "--role", "frame=y"), "'frame' is neither a role nor an option"),
+        ((*MEASURE, "--option", "table=y"), "'table' is neither a role nor an option"),
+        ((*EVALUATE, "--ref", "M", "--option", "ref=F"), "`--ref` and `--option ref=...` set"),
+        ((*MEASURE, "--ref", "M", "--option", "ref=F"), "`--ref` and `--option ref=...` set"),
+        ((*EVALUATE, "--option", "k=5", "--option", "k=9"), "`--option k` is given twice"),
+    ],
+)
+def test_16_no_flag_replaces_another(run: Run, typed: tuple[str, ...], said: str) -> None:
+    """The last one was taken: 0.6 for 0.3333, or Python's own words about `evaluate()`."""
+    code, out, err = run(*typed)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+@pytest.mark.parametrize("typed", [EVALUATE, MEASURE])
+def test_16_a_reference_may_be_an_option(run: Run, typed: tuple[str, ...]) -> None:
+    assert run(*typed, "--option", "ref=M")[1] == run(*typed, "--ref", "M")[1]
