@@ -7,6 +7,7 @@ read once.
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import glob
 import os
@@ -155,7 +156,7 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
         with os.scandir(directory or ".") as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        _refuse(directory, error)
+        _refuse(directory or ".", error)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -189,6 +190,9 @@ def _status(path: str) -> os.stat_result | None:
 
 def _refuse(path: str, error: OSError) -> NoReturn:
     """Raise for a file or directory that cannot be read, by its name."""
+    if error.errno == errno.ELOOP:
+        msg = f"{path!r} is a link that leads back to itself: remove the link"
+        raise OSError(msg) from None
     reason = (error.strerror or type(error).__name__).lower()
     msg = f"{path!r} cannot be read ({reason}): allow reading it, or name only files to be read"
     raise type(error)(msg) from None
