@@ -294,6 +294,14 @@ def test_16_output_that_cannot_be_written_is_said(tmp_path: Path, where: str, sa
     assert done.stderr.startswith(said)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the device /dev/full")
+def test_17_a_demo_that_cannot_be_printed_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+    done = shell('"$@" >/dev/full', "demo", "--rows", 1000, "--dir", tmp_path / "sample")
+    said = "polarsfair: standard output cannot be written: no space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a shell")
 def test_11_closed_streams_are_not_mixed_up_with_files(tmp_path: Path) -> None:
     """A file that is opened while standard error is closed would get its number."""

@@ -67,7 +67,8 @@ def run_demo(rows: int, directory: Path | None) -> None:
             )
             raise OSError(msg) from None
         try:
-            _show(rows, where, len(files))
+            with show.writing():
+                _show(rows, where, len(files))
         except BrokenPipeError:
             # Whoever reads the output has seen enough: a lake that was asked for is whole.
             made[:] = made if directory is None else []

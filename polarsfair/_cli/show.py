@@ -169,9 +169,16 @@ def say(text: str) -> None:
         # The shell closed it.
         msg = "standard output is closed: open it, or name a file with `--out FILE`"
         raise OSError(msg)
-    try:
+    with writing():
         stream.write(text)
         stream.flush()
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Word the error of an output that cannot be written. A reader who left is not one."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
