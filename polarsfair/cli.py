@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 import typer
@@ -230,7 +230,9 @@ def catalogue(
             raise ValueError(msg)
         show.explain(parse.member(name))
         return
-    _deliver(pf.catalog(), out, show.catalogue, overwrite=overwrite)
+    rows = pf.catalog()
+    _check_flat(rows.schema, out)
+    _deliver(rows, out, show.catalogue, overwrite=overwrite)
 
 
 @app.command()
@@ -272,8 +274,7 @@ def _frames(opened: Mapping[str, Opened]) -> dict[str, pl.LazyFrame]:
 
 def _collect(result: pl.LazyFrame, opened: Iterable[Opened], out: Path | None) -> pl.DataFrame:
     """Collect on the streaming engine. If a file stops the query, the error names it."""
-    if out is not None and out.suffix == ".csv":
-        _check_flat(result.collect_schema(), out)
+    _check_flat(result.collect_schema(), out)
     opened = list(opened)
     try:
         with show.working("reading"):
@@ -318,7 +319,10 @@ def _warn(message: str) -> None:
     typer.echo(f"polarsfair: warning: {show.escaped(message)}", err=True)
 
 
-def _check_flat(schema: pl.Schema, out: Path) -> None:
+def _check_flat(schema: pl.Schema, out: Path | None) -> None:
+    """Raise if a CSV file cannot store the columns."""
+    if out is None or out.suffix != ".csv":
+        return
     nested = [name for name, dtype in schema.items() if dtype.is_nested()]
     if nested:
         msg = (
@@ -355,9 +359,13 @@ def _open_closed() -> None:
     os.close(number)
 
 
+def _commands() -> dict[str, Any]:
+    return dict(getattr(typer.main.get_command(app), "commands", {}))
+
+
 def flags_of(command: str = "") -> set[str]:
     """Return the flags of a command; of all commands if there is no such command."""
-    commands = getattr(typer.main.get_command(app), "commands", {})
+    commands = _commands()
     chosen = [commands[command]] if command in commands else list(commands.values())
     return {"--help", *(flag for one in chosen for param in one.params for flag in param.opts)}
 
@@ -366,7 +374,7 @@ def _one_line(error: Exception, known: set[str]) -> str:
     """Return the message of an error in one line, with flags instead of Python."""
     message = str(error)
     if isinstance(error, typer.TyperException):
-        return show.escaped(flags.unknown_flag(error.format_message(), known))
+        return show.escaped(flags.unknown(error.format_message(), known, _commands()))
     fault = fault_message(error)
     found = fault or message.strip()
     if isinstance(error, PolarsError) and fault is None:

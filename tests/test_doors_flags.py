@@ -60,3 +60,60 @@ def test_16_no_flag_replaces_another(run: Run, typed: tuple[str, ...], said: str
 @pytest.mark.parametrize("typed", [EVALUATE, MEASURE])
 def test_16_a_reference_may_be_an_option(run: Run, typed: tuple[str, ...]) -> None:
     assert run(*typed, "--option", "ref=M")[1] == run(*typed, "--ref", "M")[1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("-x.parquet",), "'-x' is not an option, which all begin with `--`: write a file whose"),
+        (("tally", "-x.parquet", "--pred", "p"), "name begins with - as `./-FILE`"),
+        (("tell",), "'tell' is not a command: use one of evaluate, tally, measure, metrics, demo"),
+        (
+            (*MEASURE, "--pred", "p"),
+            "count another, `polarsfair tally LAKE --pred COLUMN --out FILE`",
+        ),
+        (
+            (*MEASURE, "--cluster", "p"),
+            "`polarsfair tally LAKE --role cluster=COLUMN --out FILE`",
+        ),
+        (("evaluate",), "polarsfair: Missing argument 'LAKE'\n"),
+    ],
+)
+def test_16_what_is_unknown_is_advised(run: Run, typed: tuple[str, ...], said: str) -> None:
+    code, out, err = run(*typed)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_16_names_that_begin_with_a_dash(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    FRAME.write_parquet("-x.parquet")
+    roles = ("--group", "g", "--pred", "p", "--label", "y")
+    for source in (("./-x.parquet", *roles), (*roles, "--", "-x.parquet")):
+        assert run("tally", "--out", "-o.parquet", "--overwrite", *source) == (0, "", "")
+        assert pl.read_parquet("-o.parquet").height == TABLE.height
+
+
+def test_11_out_is_not_an_address(run: Run) -> None:
+    for address in ("s3://bucket/values.csv", "file:///tmp/values.csv"):
+        code, _, err = run(*EVALUATE, "--out", address)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "is an address: name a local file, and copy it from there" in err
+
+
+def test_11_what_to_name_instead_of_an_input(run: Run, tmp_path: Path) -> None:
+    out = ("--out", "{rows}", "--overwrite")
+    assert run(*EVALUATE, *out)[2].endswith("rows.parquet': name another file\n")
+    assert run("evaluate", str(tmp_path), *EVALUATE[2:], *out)[2].endswith(
+        f"{tmp_path}': name another directory\n"
+    )
+
+
+def test_16_the_catalogue_is_not_flat(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("metrics", "--out", str(tmp_path / "metrics.csv"))
+    assert code == 2
+    assert "CSV cannot store the nested column" in err
+    assert "write metrics.parquet or metrics.json" in err
+    assert run("metrics", "--out", str(tmp_path / "metrics.json")) == (0, "", "")

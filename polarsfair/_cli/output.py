@@ -41,7 +41,8 @@ def check(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
     _check_place(out)
     source = files.source_of(sources, out)
     if source is not None:
-        msg = f"`--out {out}` is read as part of the input {source!r}: write to another directory"
+        other = "file" if Path(source).is_file() else "directory"
+        msg = f"`--out {out}` is read as part of the input {source!r}: name another {other}"
         raise ValueError(msg)
     if os.path.lexists(out) and not overwrite:
         msg = f"`--out {out}` exists: name another file, or add `--overwrite`"
@@ -69,6 +70,9 @@ def _check_place(out: Path) -> None:
         # A name that is too long, links in circles, a directory that may not be entered.
         msg = f"`--out {out}`: {reason(error)}: name another file"
         raise type(error)(msg) from None
+    if re.match(r"\w+:/", str(out)) and not parent.is_dir():
+        msg = f"`--out {out}` is an address: name a local file, and copy it from there"
+        raise ValueError(msg)
     if not parent.is_dir():
         msg = f"`--out {out}`: the directory {str(out.parent)!r} does not exist"
         raise FileNotFoundError(msg)
