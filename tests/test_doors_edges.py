@@ -190,7 +190,7 @@ def test_2_errors_name_the_files_of_tables(run: Run, tmp_path: Path) -> None:
     names = ", ".join(f"'{tmp_path}/{i}.parquet'" for i in (2, 3, 4))
     code, _, err = run("measure", tmp_path, "--metrics", "stat_parity")
     assert code == 2
-    assert f"'n' is not a count in 25 line(s), of {names} and 2 more: leave" in err
+    assert f"'n' is not a count in 25 row(s), of {names} and 2 more: count the table again" in err
     TABLE.with_columns(group=pl.lit(1)).write_parquet(tmp_path / "1.parquet")
     code, _, err = run("measure", tmp_path, "--metrics", "stat_parity")
     first, second = (f"'{tmp_path}/{i}.parquet'" for i in (0, 1))
