@@ -62,6 +62,17 @@ def test_16_a_reference_may_be_an_option(run: Run, typed: tuple[str, ...]) -> No
     assert run(*typed, "--option", "ref=M")[1] == run(*typed, "--ref", "M")[1]
 
 
+def test_16_a_flag_that_is_repeated(run: Run) -> None:
+    """The README says which flags collect their values and which take the last one."""
+    rate = ("evaluate", "{rows}", "--metrics", "selection_rate", "--pred", "p")
+    assert "0.5000" in run(*rate)[1]
+    assert "0.8333" in run(*rate, "--pred", "y")[1]
+    assert run(*rate, "--by", "g", "--by", "y")[1].startswith("g  y  selection_rate\n")
+    assert "accuracy" in run(*rate, "--metrics", "fairness.accuracy", "--label", "y")[1]
+    assert "0.3333" in run(*EVALUATE)[1]
+    assert "0.6667" in run(*EVALUATE, "--group", "y")[1]
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
