@@ -17,7 +17,8 @@ from polars.exceptions import PolarsError
 import polarsfair as pf
 from polarsfair import fairness
 from polarsfair._cli import lakes, sample, show
-from polarsfair._cli.output import reason, undoing
+from polarsfair._cli.files import reason
+from polarsfair._cli.output import undoing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

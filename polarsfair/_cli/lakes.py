@@ -238,7 +238,7 @@ def _what_it_is(path: str) -> str:
             file.seek(-min(len(start), len(MAGIC)), os.SEEK_END)
             end = file.read()
     except OSError as error:
-        return f"{(error.strerror or 'error').lower()}; allow reading it, or leave it out"
+        return f"{files.reason(error)}; allow reading it, or leave it out"
     if not start:
         return "it is empty (0 bytes); write it again, or leave it out"
     if end == b"PARE":

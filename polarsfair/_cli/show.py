@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 import polarsfair as pf
+from polarsfair._cli.files import reason
 from polarsfair._cli.parse import full_name
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def writing() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        msg = f"standard output cannot be written: {(error.strerror or 'error').lower()}"
+        msg = f"standard output cannot be written: {reason(error)}"
         raise type(error)(msg) from None
 
 
