@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 import typer
@@ -137,9 +137,8 @@ def evaluate(
     requested = parse.metrics(metrics)
     opened = _open(lake, texts, out)
     rows = opened["rows"].rows
-    keywords = parse.keywords(rows, texts, _frames(opened), option)
-    if ref is not None:
-        keywords["ref"] = parse.reference(ref, parse.groups(rows, keywords.get("group")))
+    given = parse.keywords(rows, texts, _frames(opened), option)
+    keywords = parse.with_reference(given, ref, rows, given.get("group"))
     result = pf.evaluate(rows, requested, by=parse.columns(rows, by), **keywords)
     frame = _collect(result, opened.values(), out)
     _deliver(frame, out, lambda rows: show.values(rows, requested), overwrite=overwrite)
@@ -205,9 +204,7 @@ def measure(
     output.check_inputs(out, [path for lake in opened for path in lake.files])
     unchecked = stored.check([path for lake in opened for path in lake.files])
     parts = [lake.rows for lake in opened]
-    keywords = parse.options(option)
-    if ref is not None:
-        keywords["ref"] = parse.reference(ref, parse.groups(parts[0], "group"))
+    keywords = parse.with_reference(parse.options(option), ref, parts[0], "group")
     with stored.naming([path for lake in opened for path in lake.files]):
         result = pf.measure(parts, requested, by=parse.columns(parts[0], by), **keywords)
         frame = _collect(result, opened, out)
@@ -233,7 +230,9 @@ def catalogue(
             raise ValueError(msg)
         show.explain(parse.member(name))
         return
-    _deliver(pf.catalog(), out, show.catalogue, overwrite=overwrite)
+    rows = pf.catalog()
+    _check_flat(rows.schema, out)
+    _deliver(rows, out, show.catalogue, overwrite=overwrite)
 
 
 @app.command()
@@ -275,8 +274,7 @@ def _frames(opened: Mapping[str, Opened]) -> dict[str, pl.LazyFrame]:
 
 def _collect(result: pl.LazyFrame, opened: Iterable[Opened], out: Path | None) -> pl.DataFrame:
     """Collect on the streaming engine. If a file stops the query, the error names it."""
-    if out is not None and out.suffix == ".csv":
-        _check_flat(result.collect_schema(), out)
+    _check_flat(result.collect_schema(), out)
     opened = list(opened)
     try:
         with show.working("reading"):
@@ -321,7 +319,10 @@ def _warn(message: str) -> None:
     typer.echo(f"polarsfair: warning: {show.escaped(message)}", err=True)
 
 
-def _check_flat(schema: pl.Schema, out: Path) -> None:
+def _check_flat(schema: pl.Schema, out: Path | None) -> None:
+    """Raise if a CSV file cannot store the columns."""
+    if out is None or out.suffix != ".csv":
+        return
     nested = [name for name, dtype in schema.items() if dtype.is_nested()]
     if nested:
         msg = (
@@ -358,9 +359,13 @@ def _open_closed() -> None:
     os.close(number)
 
 
+def _commands() -> dict[str, Any]:
+    return dict(getattr(typer.main.get_command(app), "commands", {}))
+
+
 def flags_of(command: str = "") -> set[str]:
     """Return the flags of a command; of all commands if there is no such command."""
-    commands = getattr(typer.main.get_command(app), "commands", {})
+    commands = _commands()
     chosen = [commands[command]] if command in commands else list(commands.values())
     return {"--help", *(flag for one in chosen for param in one.params for flag in param.opts)}
 
@@ -369,7 +374,7 @@ def _one_line(error: Exception, known: set[str]) -> str:
     """Return the message of an error in one line, with flags instead of Python."""
     message = str(error)
     if isinstance(error, typer.TyperException):
-        return show.escaped(flags.unknown_flag(error.format_message(), known))
+        return show.escaped(flags.unknown(error.format_message(), known, _commands()))
     fault = fault_message(error)
     found = fault or message.strip()
     if isinstance(error, PolarsError) and fault is None:

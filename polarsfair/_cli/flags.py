@@ -141,10 +141,23 @@ def _quoted(words: str) -> str:
     return shlex.quote(words) if set(words) & set('"$\\') else f'"{words}"'
 
 
-def unknown_flag(message: str, known: Collection[str]) -> str:
+def unknown(message: str, known: Collection[str], commands: Collection[str]) -> str:
+    """Return what to type instead of what a command line does not know."""
+    if found := re.fullmatch(r"No such command '(.*)'\.(?: Did you mean .*)?", message, re.DOTALL):
+        return f"{found[1]!r} is not a command: use one of {', '.join(commands)}"
+    if found := re.fullmatch(r"No such option: (-[^-])", message, re.DOTALL):
+        what = f"{found[1]!r} is not an option, which all begin with `--`"
+        return f"{what}: write a file whose name begins with - as `./-FILE`"
+    return _unknown_flag(message, known).removesuffix(".")
+
+
+def _unknown_flag(message: str, known: Collection[str]) -> str:
     """Return how to pass a role or an option that was typed as a flag of its own."""
     found = re.fullmatch(r"No such option: --([\w-]+)(.*)", message)
     name = found[1].replace("-", "_") if found else ""
+    if name in ROLES and "--metrics" in known and "--role" not in known:
+        count = where_known(f"`{_flag(name, _placeholder(name))}`", known)
+        return f"`--{name}` is not an option, because a table has its roles: count another, {count}"
     # A flag with a similar name, such as `--metrics` for `--metric`, is the better hint.
     guessed = bool(found and found[2])
     if name in OWN_FLAGS or name not in (ROLES if guessed else {*ROLES, *_options()}):

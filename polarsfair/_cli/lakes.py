@@ -238,7 +238,7 @@ def _what_it_is(path: str) -> str:
             file.seek(-min(len(start), len(MAGIC)), os.SEEK_END)
             end = file.read()
     except OSError as error:
-        return f"{(error.strerror or 'error').lower()}; allow reading it, or leave it out"
+        return f"{files.reason(error)}; allow reading it, or leave it out"
     if not start:
         return "it is empty (0 bytes); write it again, or leave it out"
     if end == b"PARE":
@@ -259,9 +259,17 @@ def _text_kind(start: bytes, path: str) -> str:
         if "\0" not in text and (re.fullmatch(suffix, name.suffix) or re.match(pattern, text)):
             stem = f"{name.stem}-converted" if name.suffix == files.PARQUET else name.stem
             names = [json.dumps(one) for one in (path, stem + files.PARQUET)]
-            code = f"import polars as pl; pl.{reader}({names[0]}).write_parquet({names[1]})"
+            more = _separated(text) if reader == "read_csv" else ""
+            code = f"import polars as pl; pl.{reader}({names[0]}{more}).write_parquet({names[1]})"
             return f"it looks like {kind}; convert it, `python -c {shlex.quote(code)}`"
     return "it is another kind of file; convert it to Parquet, or leave it out"
+
+
+def _separated(text: str) -> str:
+    """Return the argument for what separates the columns of a CSV file, unless it is a comma."""
+    first = text.partition("\n")[0]
+    separator = max(",;\t|", key=first.count)
+    return "" if separator == "," else f", separator={json.dumps(separator)}"
 
 
 def blamed(lakes: Sequence[Lake], error: BaseException) -> str | None:

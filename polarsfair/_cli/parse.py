@@ -17,7 +17,7 @@ from polars.datatypes import TemporalType
 from polars.exceptions import PolarsError
 
 import polarsfair as pf
-from polarsfair._cli import sql
+from polarsfair._cli import flags, sql
 from polarsfair._engine.catalog import FAMILIES
 from polarsfair._engine.columns import check_columns, columns_of
 from polarsfair._typing import FRAME_ROLES, ROLES
@@ -41,6 +41,9 @@ SHORTEST = 4
 
 DEEPEST = 9
 """The most comparisons in each other that are parsed. One is all that has a meaning."""
+
+RESERVED = frozenset(("by", "frame", "metrics", "table"))
+"""Parameters of `evaluate` and `measure` that are neither roles nor options."""
 
 REFERENCES = {"overall": pf.OVERALL, "rest": pf.REST}
 """References that are not one of the groups."""
@@ -157,8 +160,14 @@ def role_texts(
     named: Mapping[str, str | list[str] | None], role: list[str] | None
 ) -> dict[str, list[str]]:
     """Return what was typed for each role, with and without a flag of its own."""
-    given = {name: [text] if isinstance(text, str) else text for name, text in named.items()}
-    return {name: text for name, text in {**given, **more_roles(role)}.items() if text}
+    listed = {name: [text] if isinstance(text, str) else text for name, text in named.items()}
+    given = {name: texts for name, texts in listed.items() if texts}
+    more = more_roles(role)
+    twice = next((name for name in more if name in given), None)
+    if twice is not None:
+        msg = f"`--{twice}` and `--role {twice}=...` name the same role: write one of them"
+        raise ValueError(msg)
+    return {**given, **more}
 
 
 def role(rows: pl.LazyFrame, name: str, texts: list[str]) -> str | pl.Expr | list[str | pl.Expr]:
@@ -273,12 +282,37 @@ def pairs(texts: list[str] | None, flag: str) -> list[tuple[str, str]]:
         if not (name.strip() and rest.strip()):
             msg = f"`{flag}` takes NAME=VALUE, got {name + equals + rest!r}"
             raise ValueError(msg)
+        if name.strip() in RESERVED:
+            instead = f": write `{flags.flag('by', rest.strip())}`" if name.strip() == "by" else ""
+            msg = f"{name.strip()!r} is neither a role nor an option{instead}"
+            raise ValueError(msg)
     return [(name.strip(), rest.strip()) for name, _, rest in split]
 
 
 def options(texts: list[str] | None) -> dict[str, Any]:
     """Parse options, ``alpha=1`` or ``k=[5, 10]``. A value that is not a Python literal is text."""
-    return {name: _literal(text) for name, text in pairs(texts, "--option")}
+    found: dict[str, Any] = {}
+    for name, text in pairs(texts, "--option"):
+        if name in ROLES:
+            msg = f"{name!r} is a role, not an option: write `{flags.flag(name, text)}`"
+            raise ValueError(msg)
+        if name in found:
+            msg = f"`--option {name}` is given twice: write it once, a list as `{name}=[1, 2]`"
+            raise ValueError(msg)
+        found[name] = _literal(text)
+    return found
+
+
+def with_reference(
+    keywords: Mapping[str, Any], ref: str | None, rows: pl.LazyFrame, group: IntoSlices | None
+) -> dict[str, Any]:
+    """Add the reference, if one was typed, to the keywords of a call."""
+    if ref is None:
+        return dict(keywords)
+    if "ref" in keywords:
+        msg = "`--ref` and `--option ref=...` set the same option: write one of them"
+        raise ValueError(msg)
+    return {**keywords, "ref": reference(ref, groups(rows, group))}
 
 
 def _literal(text: str) -> Any:
