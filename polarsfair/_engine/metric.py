@@ -157,6 +157,11 @@ class Metric:
         Forms of this metric over other tables, for other roles or options.
     check
         ``(metric, schema of the table) -> None``: raises if its options do not fit the table.
+    n
+        ``(*, options) -> pl.Expr``, an aggregation over the lines of the view: the number of rows
+        (users, items) in the value's denominator, unweighted. None: the rows that have all that the
+        metric reads. For a comparison it is that of one group, over the lines of its first base;
+        None: the largest of those of its bases.
     """
 
     name: str
@@ -174,6 +179,7 @@ class Metric:
     bases: tuple[Metric, ...] = ()
     variants: tuple[Variant, ...] = ()
     check: Callable[[Metric, pl.Schema], None] | None = None
+    n: Callable[..., pl.Expr] | None = None
     doc: str | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
 
