@@ -347,6 +347,7 @@ def per_list(
     bounds=(0.0, 1.0),
     better="higher",
     ideal=1.0,
+    n=pl.col("lists").sum,
 )
 def inter_list_diversity() -> pl.Expr:
     """Mean cosine distance between the lists of two users.
@@ -402,6 +403,7 @@ def inter_list_diversity() -> pl.Expr:
     bounds=(0.0, 2.0),
     better="higher",
     ideal=2.0,
+    n=pl.col("users").sum,
 )
 def intra_list_diversity() -> pl.Expr:
     """Mean distance between two items of a list, averaged over users.
