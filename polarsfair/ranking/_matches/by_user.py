@@ -158,6 +158,18 @@ def at_k(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyF
     return lines_at(table, k, _SUMS)
 
 
+def _weight(average: str) -> pl.Expr:
+    """Return what a user counts by, null for one without a click or without another match."""
+    clicks, others = (pl.col(name) for name in _SEEN)
+    weights = {"impressions": clicks + others, "clicks": clicks, "users": ONE}
+    weight = weights[one_of("average", average, AVERAGES)]
+    return pl.when((clicks > 0) & (others > 0)).then(weight)
+
+
+def _counted(*, average: str = AVERAGES[0]) -> pl.Expr:
+    return (pl.col("users") * _weight(average)).sum()
+
+
 def _check(metric: Metric, schema: pl.Schema) -> None:
     del schema
     one_of("average", metric.options.get("average", AVERAGES[0]), AVERAGES)
@@ -173,8 +185,9 @@ def _check(metric: Metric, schema: pl.Schema) -> None:
     ideal=1.0,
     bounds=(0.0, 1.0),
     better="higher",
+    n=_counted,
 )
-def user_auc(*, average: str = "impressions") -> pl.Expr:
+def user_auc(*, average: str = AVERAGES[0]) -> pl.Expr:
     """Area under the curve of each user's matches, averaged over users (GAUC).
 
     Formula per user: ``(pairs in which the click scores higher + half the tied pairs) / all
@@ -222,9 +235,5 @@ def user_auc(*, average: str = "impressions") -> pl.Expr:
     0.625
     """
     clicks, others = (pl.col(name).cast(pl.Float64) for name in _SEEN)
-    both, users = (clicks > 0) & (others > 0), pl.col("users")
-    one = pl.lit(1.0)
-    weights = {"impressions": clicks + others, "clicks": clicks, "users": one}
-    weight = weights[one_of("average", average, AVERAGES)]
     areas = pl.col("halves") / (2 * clicks * others)
-    return quotient((areas * weight).filter(both).sum(), (users * weight).filter(both).sum())
+    return quotient((areas * _weight(average)).sum(), _counted(average=average))

@@ -66,8 +66,8 @@ _MERGED = {name: pl.col(name).sum() for name in SUMS} | {n: pl.col(n).max() for 
 _VALUE, _PREDICTED, _SCORE = (pl.col(name) for name in ("value", "predicted", GIVEN))
 
 BAD_CLICK = (
-    "`value` holds a value other than 0 and 1, and the area under the curve needs two classes: write"
-    ' what counts as a click as an expression, such as `value=pl.col("rating") > 3`'
+    "`value` holds a value other than 0 and 1, and the area under the curve needs two classes:"
+    ' write what counts as a click as an expression, such as `value=pl.col("rating") > 3`'
 )
 
 

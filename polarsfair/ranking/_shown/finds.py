@@ -163,6 +163,10 @@ def finds_at(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = AT) -> pl.Laz
     return lines_at(table.with_columns(length), k, _SUMS)
 
 
+_LISTED = pl.col("n_rec") > 0
+"""Whether a user has recommendations."""
+
+
 @define(
     finds,
     "quality",
@@ -171,6 +175,7 @@ def finds_at(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = AT) -> pl.Laz
     view=finds_at,
     bounds=(0.0, 1.0),
     better="higher",
+    n=pl.col("users").filter(_LISTED).sum,
 )
 def serendipity() -> pl.Expr:
     """Relevance of recommendations that a ranking by popularity would have placed lower.
@@ -220,7 +225,5 @@ def serendipity() -> pl.Expr:
     >>> recs.pipe(ranking.serendipity, actual, items=items, **roles, k=2)
     0.5
     """
-    users, length = pl.col("users"), pl.col(_LENGTH)
-    listed = pl.col("n_rec") > 0
-    found = (pl.col("gaps") / length).filter(listed).sum() / pl.col("items").max()
-    return quotient(found, users.filter(listed).sum())
+    gaps = (pl.col("gaps") / pl.col(_LENGTH)).filter(_LISTED).sum()
+    return quotient(gaps / pl.col("items").max(), pl.col("users").filter(_LISTED).sum())

@@ -172,6 +172,7 @@ def check_users(name: str, n_users: Any) -> None:
     check=_check,
     bounds=(0.0, math.inf),
     better="higher",
+    n=pl.col("users").sum,
 )
 def surprisal(*, n_users: int | None = None, normalized: bool = True) -> pl.Expr:
     """Mean rarity of the items that a user is shown: bits of the share of users who chose them.
