@@ -122,6 +122,7 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         popularity: IntoColumn | None
         features: IntoFeatures | None
         unit: IntoColumn | None
+        average: Option
         average_over: Option
         convention: Option
         discount: Option
@@ -131,6 +132,9 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         ideal_over: Option
         map_by: Option
         max_grade: Option
+        metric: Option
+        n_users: Option
+        normalized: Option
         p: Option
         plan: Option
         precision_by: Option

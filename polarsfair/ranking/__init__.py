@@ -5,10 +5,13 @@ from polarsfair.ranking._lists.gains import *
 from polarsfair.ranking._lists.masks import *
 from polarsfair.ranking._lists.quality import *
 from polarsfair.ranking._lists.reports import *
+from polarsfair.ranking._matches.by_user import *
 from polarsfair.ranking._matches.outcomes import *
 from polarsfair.ranking._matches.pairs import *
 from polarsfair.ranking._shown.catalogue import *
 from polarsfair.ranking._shown.diversity import *
 from polarsfair.ranking._shown.exposure import *
+from polarsfair.ranking._shown.finds import *
 from polarsfair.ranking._shown.item_groups import *
+from polarsfair.ranking._shown.surprises import *
 from polarsfair.ranking._shown.user_groups import *

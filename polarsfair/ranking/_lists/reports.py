@@ -69,7 +69,8 @@ def per_user(
     -------
     pl.DataFrame or pl.LazyFrame
         A row per slice, user and k, sorted; lazy if one of the frames is. A user whom a mean leaves
-        out has null.
+        out has null. With ``by="model"``, a column of `recs`, a user whom a model does not serve
+        has a row for that model too: 0 in recall, null in precision.
 
     Examples
     --------

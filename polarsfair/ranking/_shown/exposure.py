@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import is_number, schema_of
 from polarsfair._engine.faults import Fault
 from polarsfair._engine.slices import aggregated, hidden, joined, summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._depths import at_every_k, depths
 from polarsfair.ranking._inputs import BAD_POPULARITY, REPEATED_ITEM, fault_columns, mark_of
-from polarsfair.ranking._shown.recs import Shown, inside, item_frame, per_k, shown_recs, with_sizes
+from polarsfair.ranking._shown.recs import (
+    Shown,
+    inside,
+    item_frame,
+    per_k,
+    popular_items,
+    shown_recs,
+    with_sizes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,19 +142,11 @@ def _catalogue(
     rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
 ) -> pl.LazyFrame:
     """Return the items in the order of their popularity."""
-    given = {} if popularity is None else {"popularity": popularity}
-    frame = item_frame(rows, items, item, given, "popularity")
     if popularity is None:
         unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
-        return frame.with_columns(**unknown)
-    dtype = schema_of(frame, {"popularity": pl.col("popularity")})["popularity"]
-    if not is_number(dtype):
-        msg = f"`popularity` is {dtype}, not a number: pass a numeric column of `items`"
-        raise TypeError(msg)
-    value = pl.col("popularity").cast(pl.Float64).fill_nan(None)
-    ordered = frame.with_columns(value).sort(
-        "popularity", "item", descending=[True, False], nulls_last=True
-    )
+        return item_frame(rows, items, item, {}, "popularity").with_columns(**unknown)
+    frame = popular_items(rows, items, item, popularity)
+    ordered = frame.sort("popularity", "item", descending=[True, False], nulls_last=True)
     return ordered.with_row_index("order", 1).with_columns(pl.col("order").cast(pl.Int64))
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of, shown
+from polarsfair._engine.columns import as_column, check_columns, is_number, schema_of, shown
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.rows import Rows, key
 from polarsfair._engine.slices import hidden, summed
 from polarsfair.ranking._depths import within
 from polarsfair.ranking._inputs import (
+    BAD_POPULARITY,
     BAD_RANK,
     ITEMS,
     RECS,
@@ -154,6 +155,34 @@ def item_frame(
     check_same_dtype("item", dtypes)
     rows = Rows.of(frame, (), more=wanted, item=key(column))
     return one_per_id(rows.frame, "item", wanted, REPEATED_ITEM)
+
+
+def popular_items(
+    recs: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn
+) -> pl.LazyFrame:
+    """Return one line per item of the frame `items`, with its ``popularity``, null if unknown."""
+    frame = item_frame(recs, items, item, {"popularity": popularity}, "popularity")
+    value = pl.col("popularity")
+    dtype = schema_of(frame, {"popularity": value})["popularity"]
+    if not is_number(dtype):
+        msg = f"`popularity` is {dtype}, not a number: pass a numeric column of `items`"
+        raise TypeError(msg)
+    return frame.with_columns(value.cast(pl.Float64).fill_nan(None))
+
+
+def faulty_items() -> list[pl.Expr]:
+    """Count, over the lines of `popular_items`, repeated items and bad popularities."""
+    bad = ~(pl.col("popularity") >= 0).fill_null(value=False)
+    return [pl.col(REPEATED_ITEM).sum(), bad.sum().cast(pl.Int64).alias(BAD_POPULARITY)]
+
+
+def filled_table(
+    found: Shown, lines: pl.LazyFrame, cells: Sequence[str | pl.Expr], sums: Sequence[str]
+) -> pl.LazyFrame:
+    """Return the table, with 0 for sums and faults that a line lacks."""
+    faults = fault_columns(lines.collect_schema().names())
+    lines = lines.with_columns(pl.col(*sums, *faults).fill_null(0))
+    return found.inputs.table(lines, cells, sums)
 
 
 def per_k(
