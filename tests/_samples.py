@@ -125,7 +125,7 @@ SAMPLES: dict[str, Sample] = {
     "fairness.benefits": Sample(PEOPLE, {"group": "g", "score": "s", "label": "y"}),
     "fairness.classes": Sample(PEOPLE, {"group": "g", "pred": "c", "label": "t"}),
     "fairness.scores": Sample(PEOPLE, {"group": "g", "score": "s", "label": "y"}),
-    "fairness.strata": Sample(PEOPLE, {"group": "g", "label": "y", "strata": "c"}, refs=False),
+    "fairness.strata": Sample(PEOPLE, {"group": "g", "label": "y", "strata": "c"}),
     **dict.fromkeys(
         ["fairness.outcomes", "fairness.outcome_bins"],
         Sample(PEOPLE, {"group": "g", "pred": "s", "label": "y"}),

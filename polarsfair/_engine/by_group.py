@@ -104,6 +104,27 @@ def by_group(
     │ F     ┆ selection_rate ┆ 2   ┆ 0.5   ┆ M    ┆ -0.5       ┆ 0.5   │
     │ M     ┆ selection_rate ┆ 2   ┆ 1.0   ┆ M    ┆ 0.0        ┆ 1.0   │
     └───────┴────────────────┴─────┴───────┴──────┴────────────┴───────┘
+
+    A row per group and a column per metric:
+
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M"], "hired": [0, 1, 1], "fit": [0, 1, 0]})
+    >>> long = pf.by_group(
+    ...     df,
+    ...     [fairness.base_rate, fairness.selection_rate],
+    ...     group="sex",
+    ...     pred="hired",
+    ...     label="fit",
+    ... )
+    >>> long.pivot("metric", index="group", values="value")
+    shape: (2, 3)
+    ┌───────┬───────────┬────────────────┐
+    │ group ┆ base_rate ┆ selection_rate │
+    │ ---   ┆ ---       ┆ ---            │
+    │ str   ┆ f64       ┆ f64            │
+    ╞═══════╪═══════════╪════════════════╡
+    │ F     ┆ 0.5       ┆ 0.5            │
+    │ M     ┆ 0.0       ┆ 1.0            │
+    └───────┴───────────┴────────────────┘
     """
     check_class(ref, group)
     call = prepare(frame, metrics, by, {**keywords, "group": group}, grouped=True)

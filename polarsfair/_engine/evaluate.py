@@ -142,6 +142,27 @@ def evaluate(
     ╞═════════════╪═════╡
     │ 0.5         ┆ 1.0 │
     └─────────────┴─────┘
+
+    Several prediction columns, stacked into one with the name of the model as a slice:
+
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "old": [0, 1, 1, 1], "new": [1, 1, 1, 1]})
+    >>> long = df.unpivot(["old", "new"], index="sex", variable_name="model", value_name="hired")
+    >>> pf.evaluate(
+    ...     long,
+    ...     [fairness.selection_rate, fairness.stat_parity],
+    ...     group="sex",
+    ...     pred="hired",
+    ...     by="model",
+    ... )
+    shape: (2, 3)
+    ┌───────┬────────────────┬─────────────┐
+    │ model ┆ selection_rate ┆ stat_parity │
+    │ ---   ┆ ---            ┆ ---         │
+    │ str   ┆ f64            ┆ f64         │
+    ╞═══════╪════════════════╪═════════════╡
+    │ new   ┆ 1.0            ┆ 0.0         │
+    │ old   ┆ 0.75           ┆ 0.5         │
+    └───────┴────────────────┴─────────────┘
     """
     call = prepare(frame, metrics, by, keywords)
     check_names(call.metrics, call.slices, counts=counts)
