@@ -17,7 +17,7 @@ from polarsfair.ranking._shown.recs import Shown, inside, item_frame, per_k, sho
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
 
 __all__ = ["exposure"]
 
@@ -52,7 +52,7 @@ def _count_exposure(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -123,20 +123,21 @@ def _count_exposure(
         score=score,
         rank=rank,
         actual=actual,
+        items=items,
         group=group,
         users=users,
         ranked=ks != [None],
     )
-    catalogue = None if items is None else _catalogue(rows, items, item, popularity)
+    catalogue = None if items is None else _catalogue(found, items, item, popularity)
     return _table(found, catalogue, ks)
 
 
 def _catalogue(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
+    found: Shown, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
 ) -> pl.LazyFrame:
     """Return the items in the order of their popularity."""
     given = {} if popularity is None else {"popularity": popularity}
-    frame = item_frame(rows, items, item, given, "popularity")
+    frame = item_frame(found, items, item, given, "popularity")
     if popularity is None:
         unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
         return frame.with_columns(**unknown)
