@@ -12,3 +12,4 @@ from polarsfair.ranking._shown.diversity import *
 from polarsfair.ranking._shown.exposure import *
 from polarsfair.ranking._shown.item_groups import *
 from polarsfair.ranking._shown.user_groups import *
+from polarsfair.ranking._trec import *
