@@ -27,7 +27,7 @@ from polarsfair.ranking._lists.users import count_lists, lists_of_users
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._inputs import Inputs
 
 __all__ = ["lists"]
@@ -52,7 +52,7 @@ def _count_lists(
     by: Sequence[pl.Expr],
     *,
     actual: IntoFrame | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -119,8 +119,8 @@ def _count_lists(
     │ 1    ┆ 2     ┆ 1     ┆ 64    ┆ 1     ┆ 0       │
     └──────┴───────┴───────┴───────┴───────┴─────────┘
     """
-    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group}
-    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group, "user": user}
+    roles = {"item": item, "score": score, "rank": rank, "relevance": relevance}
     inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
     depth = _depth(k)
     one_of("ties", ties, ("item", "optimistic", "pessimistic"))

@@ -17,20 +17,21 @@ from polarsfair.ranking._shown.recs import Shown, inside, item_frame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polarsfair._engine.rows import Rows
     from polarsfair._typing import IntoColumn, IntoFrame
 
 _CODE = hidden("code")
 
 
 def coded_features(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
+    recs: Rows, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
 ) -> pl.LazyFrame:
     """Return one line per item, with a whole number for each feature that tells all values apart.
 
     The numbers of different features differ as well. An item with an unknown feature has none.
     """
     named = {hidden("feature", j): feature for j, feature in enumerate(features)}
-    frame = item_frame(rows, items, item, named, "features")
+    frame = item_frame(recs, items, item, named, "features")
     dtypes = schema_of(frame, {name: pl.col(name) for name in named})
     plain = {n: key_of(Column("features", pl.col(n), dtype)) for n, dtype in dtypes.items()}
     frame = frame.with_columns(**plain)

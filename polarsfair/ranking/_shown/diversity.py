@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import is_number, schema_of
+from polarsfair._engine.columns import (
+    as_column,
+    check_columns,
+    is_number,
+    opened_feature,
+    schema_of,
+)
 from polarsfair._engine.faults import Fault, raise_faults
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import aggregated, hidden, summed
 from polarsfair._engine.tally import Tally
@@ -36,7 +43,7 @@ from polarsfair.ranking._types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._lists.ranks import Repeats
 
 __all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]
@@ -73,7 +80,7 @@ def _count_overlaps(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -164,7 +171,7 @@ def _count_spreads(
     *,
     items: IntoFrame | None = None,
     features: IntoFeatures | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -185,9 +192,9 @@ def _count_spreads(
     rows, by, group, users, user, item, score, rank, k, repeats
         As in `ranking.overlaps`.
     items, features
-        A frame with a row per `item`, and its columns to compare by: numbers, or with
-        ``metric="hamming"`` anything. An item that it lacks, or whose features are not all known,
-        keeps its rank but is not compared.
+        A frame with a row per `item`, and its columns to compare by: numbers or arrays of them (an
+        embedding), or with ``metric="hamming"`` anything. An item that it lacks, or whose features
+        are not all known, keeps its rank but is not compared.
     metric
         ``"cosine"``, or ``"hamming"``: the share of the features in which two items differ.
 
@@ -213,33 +220,45 @@ def _count_spreads(
         raise TypeError(msg)
     ks = depths(k)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    found = _lists(rows, by, ks, repeats, score=score, rank=rank, **roles)
+    found = _lists(rows, by, ks, repeats, score=score, rank=rank, items=items, **roles)
     several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
     if not several:
         msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
         raise ValueError(msg)
     if metric == "hamming":
-        catalogue = coded_features(rows, items, item, several)
+        catalogue = coded_features(found.rows, items, item, several)
         lists = differences_in_lists(found, catalogue, len(several), ks)
         faults = [pl.col(REPEATED_ITEM).sum()]
     else:
-        catalogue = _unit_vectors(rows, items, item, several)
-        lists = _cosines_in_lists(found, catalogue, len(several), ks)
+        catalogue, width = _unit_vectors(found, items, item, several)
+        lists = _cosines_in_lists(found, catalogue, width, ks)
         infinite = pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)
         faults = [pl.col(REPEATED_ITEM).sum(), infinite]
     return _spreads(found, lists, catalogue.select(faults), metric, ks)
 
 
-def _unit_vectors(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
-) -> pl.LazyFrame:
-    """Return the items' features at length 1, and whether they have a length (``vectors``)."""
-    named = {hidden("unit", j): feature for j, feature in enumerate(features)}
-    frame = item_frame(rows, items, item, named, "features")
-    for name, dtype in schema_of(frame, {n: pl.col(n) for n in named}).items():
-        if not is_number(dtype):
-            msg = f"`features` holds {named[name]!s}, which is {dtype}: pass numeric columns"
+def _members(items: pl.LazyFrame, features: Sequence[IntoColumn]) -> dict[str, pl.Expr]:
+    """Return the features, and the members of those that are arrays, by hidden names."""
+    columns = [as_column(feature, "features") for feature in features]
+    check_columns(items, {"features": columns})
+    each: list[pl.Expr] = []
+    for number, column in enumerate(columns):
+        dtype = schema_of(items, {"features": column})["features"]
+        opened = opened_feature(column.meta.output_name(), column, dtype)
+        inner: Any = dtype.inner if isinstance(dtype, pl.Array) else dtype
+        if not is_number(inner):
+            msg = f"`features` holds {features[number]!s}, which is {dtype}: pass numeric columns"
             raise TypeError(msg)
+        each += opened.values()
+    return {hidden("unit", j): column for j, column in enumerate(each)}
+
+
+def _unit_vectors(
+    found: Shown, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
+) -> tuple[pl.LazyFrame, int]:
+    """Return the items' features at length 1, with whether they have one, and their number."""
+    named = _members(as_lazy(items), features)
+    frame = item_frame(found.rows, items, item, named, "features")
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
     largest = pl.max_horizontal(pl.col(name).abs() for name in named)
     length = pl.sum_horizontal(pl.col(name) ** 2 for name in named).sqrt()
@@ -252,7 +271,7 @@ def _unit_vectors(
     long = pl.col(_LENGTH) > 0
     return frame.with_columns(
         pl.when(long).then(pl.col(name) / pl.col(_LENGTH)).otherwise(0.0) for name in named
-    ).with_columns(vectors=long.cast(pl.Int64))
+    ).with_columns(vectors=long.cast(pl.Int64)), len(named)
 
 
 def _cosines_in_lists(

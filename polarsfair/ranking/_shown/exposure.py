@@ -24,7 +24,7 @@ from polarsfair.ranking._shown.recs import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
 
 __all__ = ["exposure"]
 
@@ -59,7 +59,7 @@ def _count_exposure(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -130,22 +130,23 @@ def _count_exposure(
         score=score,
         rank=rank,
         actual=actual,
+        items=items,
         group=group,
         users=users,
         ranked=ks != [None],
     )
-    catalogue = None if items is None else _catalogue(rows, items, item, popularity)
+    catalogue = None if items is None else _catalogue(found, items, item, popularity)
     return _table(found, catalogue, ks)
 
 
 def _catalogue(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
+    found: Shown, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
 ) -> pl.LazyFrame:
     """Return the items in the order of their popularity."""
     if popularity is None:
         unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
-        return item_frame(rows, items, item, {}, "popularity").with_columns(**unknown)
-    frame = popular_items(rows, items, item, popularity)
+        return item_frame(found.rows, items, item, {}, "popularity").with_columns(**unknown)
+    frame = popular_items(found.rows, items, item, popularity)
     ordered = frame.sort("popularity", "item", descending=[True, False], nulls_last=True)
     return ordered.with_row_index("order", 1).with_columns(pl.col("order").cast(pl.Int64))
 

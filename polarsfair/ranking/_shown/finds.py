@@ -93,14 +93,14 @@ def _count_finds(
     if items is None or popularity is None:
         msg = 'popularities are missing: add `items=<frame>, popularity="<column>"`'
         raise TypeError(msg)
-    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group}
+    frames: dict[str, Any] = {"actual": actual, "users": users, "items": items, "group": group}
     roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
     inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
     one_of("ties", ties, ("item", "optimistic", "pessimistic", "expected"))
     check_order(inputs, ties, plan)
     ks, pairs = depths(k), relevant_pairs(inputs)
     hits = ranked_hits(inputs, pairs, ties=ties, plan=plan, depth=deepest(ks))
-    catalogue = popular_items(rows, items, item, popularity)
+    catalogue = popular_items(inputs.recs, items, item, popularity)
     lines = lists_of_users(inputs, pairs, _gaps(inputs, hits, catalogue, ks), _names(ks))
     return _table(inputs, lines, catalogue, ks)
 

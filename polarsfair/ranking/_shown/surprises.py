@@ -90,8 +90,9 @@ def _count_surprises(
         raise TypeError(msg)
     ks = depths(k)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    found = shown_recs(rows, by, score=score, rank=rank, ranked=ks != [None], **roles)
-    return _surprises(found, popular_items(rows, items, item, popularity), ks)
+    ranked = ks != [None]
+    found = shown_recs(rows, by, score=score, rank=rank, items=items, ranked=ranked, **roles)
+    return _surprises(found, popular_items(found.rows, items, item, popularity), ks)
 
 
 def _surprises(found: Shown, catalogue: pl.LazyFrame, ks: Sequence[int | None]) -> pl.LazyFrame:
