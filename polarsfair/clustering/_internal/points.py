@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, exactly, is_number, schema_of
+from polarsfair._engine.columns import (
+    as_column,
+    check_columns,
+    exactly,
+    field_of,
+    is_number,
+    schema_of,
+)
 from polarsfair._engine.faults import Fault, raise_faults
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import ONE, Rows, key
@@ -201,7 +208,7 @@ def _single(rows: pl.LazyFrame, feature: str | pl.Expr) -> list[pl.Expr]:
     if column.meta.is_column_selection():
         return [exactly(name) for name in names]
     # The same expression of several columns, one at a time.
-    return [pl.struct(column).struct.field(name).alias(name) for name in names]
+    return [field_of(pl.struct(column), names, name).alias(name) for name in names]
 
 
 def _check_features(names: Sequence[str]) -> None:
