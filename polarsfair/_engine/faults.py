@@ -153,8 +153,12 @@ def binary_message(column: Column) -> str:
 
 def weight_faults(column: Column) -> list[Fault]:
     """Return the faults of weights: bad ones, and sums that are too large."""
-    write = f"cast it, `weight={column.text}.cast(pl.Float64)`"
-    large = large_squares_fault(write) if column.dtype.is_integer() else infinite_fault(column.text)
+    if column.dtype.is_integer():
+        write = f"cast it, `weight={column.text}.cast(pl.Float64)`"
+        return [bad_weight_fault(column), large_squares_fault(write)]
+    infinite = infinite_fault(column.text)
+    # Another line may hold the bad weight that makes the sum infinite.
+    large = Fault(infinite.bad & (pl.col(BAD_WEIGHT).sum() == 0), infinite.message)
     return [bad_weight_fault(column), large]
 
 
