@@ -48,8 +48,20 @@ def as_column(into: object, role: str) -> pl.Expr:
 
 def exactly(name: str) -> pl.Expr:
     """Return the column of this name: a name is never a pattern, as ``"^x$"`` is to `pl.col`."""
-    pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
-    return cs.by_name(name).as_expr() if pattern else pl.col(name)
+    return cs.by_name(name).as_expr() if _is_pattern(name) else pl.col(name)
+
+
+def field_of(struct: pl.Expr, fields: Sequence[str], name: str) -> pl.Expr:
+    """Return the field of this name: to `struct.field`, too, a name may be a pattern."""
+    if _is_pattern(name):
+        numbered = {field: hidden("field", number) for number, field in enumerate(fields)}
+        renamed = struct.struct.rename_fields(list(numbered.values()))
+        return renamed.struct.field(numbered[name]).alias(name)
+    return struct.struct.field(name)
+
+
+def _is_pattern(name: str) -> bool:
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def _instead(into: object, role: str) -> str:

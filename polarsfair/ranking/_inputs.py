@@ -56,7 +56,8 @@ def _repeated(frame: str, id_: str) -> str:
 
 
 FAULTS: Mapping[str, str] = {
-    BAD_RANK: "`rank` holds a value that is not a whole number from 1: the first rank is 1",
+    BAD_RANK: "`rank` holds a value that is not a whole number from 1 (or one of more than 64"
+    " bits): the first rank is 1",
     SAME_RANK: "`rank` holds the same rank for several hits of one user: ranks in a list differ",
     BAD_GRADE: "`relevance` holds a grade above `max_grade`: pass the highest possible grade",
     REPEATED_USER: _repeated(USERS, "user"),
@@ -369,7 +370,7 @@ def order_of(column: Column) -> pl.Expr:
     """
     score, dtype = column.expression, column.dtype
     if dtype in _LONG:
-        zero, last = (pl.lit(number, dtype=pl.Int128) for number in (0, 2**100))
+        zero, last = (pl.lit(number, dtype=pl.Int128) for number in (0, 2**127 - 1))
         return (zero - score.cast(pl.Int128)).fill_null(last)
     if dtype == pl.Float32:
         return (-score).fill_null(float("nan"))
@@ -381,7 +382,8 @@ def order_of(column: Column) -> pl.Expr:
 
 def _rank_of(column: Column) -> pl.Expr:
     if column.dtype.is_integer() or column.dtype == pl.Null:
-        return column.expression.cast(pl.Int64)
+        # A number beyond 64 bits becomes null, which is bad as well.
+        return column.expression.cast(pl.Int64, strict=False)
     msg = (
         f"`rank` is {column.dtype}, not a whole number: cast it,"
         f" `rank={column.text}.cast(pl.Int64)`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -120,6 +121,32 @@ def test_2_weights_that_are_none(make: Any, name: str, bad: float) -> None:
     words = rf"'{name}' is negative or NaN in 2 row\(s\), of table 2"
     with pytest.raises(ValueError, match=words):
         pf.measure([make(weighted), make(broken)], [fairness.z_test_difference]).lazy().collect()
+
+
+@BOTH
+def test_2_weights_whose_sum_is_infinite(make: Any) -> None:
+    """One infinite weight made a rate 0 (0.375 for 0.425); four of 1e308 made it 0 as well."""
+    words = "^the sum of the weights is infinite: divide all of them, such as"
+    weighted = D.with_columns(w=pl.Series([0.5, 1.5, 2.0, 1.0, 3.0, 1.0]))
+    table = fairness.decisions(weighted, group="g", pred="p", weight="w")
+    line = WOMEN & ~pl.col("pred")
+    for broken in (
+        table.with_columns(w=pl.when(line).then(math.inf).otherwise("w")),
+        table.with_columns(w=pl.when(line).then("w").otherwise(1e308)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            parity([make(broken), make(table)])
+    rows = make(weighted.with_columns(w=pl.lit(1e308)))
+    for metric in (fairness.stat_parity, fairness.selection_rate, fairness.brier):
+        with pytest.raises(ValueError, match=words) as found:
+            pf.evaluate(
+                rows, [metric], group="g", pred="p", score="s", label="y", weight="w"
+            ).lazy().collect()
+        assert 'pl.col("w") / 1e300' in str(found.value)
+    divided = pf.evaluate(
+        rows, [fairness.stat_parity], group="g", pred="p", weight=pl.col("w") / 1e300
+    )
+    assert divided.lazy().collect().item() == pytest.approx(1 / 3)
 
 
 POINTS = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1, 5, 6], "z": [1.0, 2, 3, 4]})

@@ -19,6 +19,7 @@ from polarsfair._engine.columns import (
     check_columns,
     exactly,
     feature_shown,
+    field_of,
     is_number,
     opened_feature,
     schema_of,
@@ -217,7 +218,7 @@ def _single(rows: pl.LazyFrame, feature: str | pl.Expr) -> list[pl.Expr]:
     if column.meta.is_column_selection():
         return [exactly(name) for name in names]
     # The same expression of several columns, one at a time.
-    return [pl.struct(column).struct.field(name).alias(name) for name in names]
+    return [field_of(pl.struct(column), names, name).alias(name) for name in names]
 
 
 def _check_features(names: Sequence[str]) -> None:
