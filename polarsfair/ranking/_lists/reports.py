@@ -8,9 +8,8 @@ import polars as pl
 
 from polarsfair._engine.columns import as_column, check_anywhere, columns_of
 from polarsfair._engine.evaluate import prepare
-from polarsfair._engine.metric import Metric
 from polarsfair._engine.read import read_sorted
-from polarsfair._engine.request import check_names
+from polarsfair._engine.request import check_names, listed_metrics
 from polarsfair._engine.rows import Role
 from polarsfair._engine.slices import hidden, summed
 from polarsfair._engine.tally import check_distinct, check_keywords
@@ -25,6 +24,7 @@ from polarsfair.ranking._types import lazy_if_any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polarsfair._engine.metric import Metric
     from polarsfair._typing import (
         IntoColumn,
         IntoFrame,
@@ -222,7 +222,7 @@ def compare_conventions(
     │ ranx       ┆ 0.5 │
     └────────────┴─────┘
     """
-    chosen = [metrics] if isinstance(metrics, Metric) else list(metrics)
+    chosen = listed_metrics(metrics)
     names = [metric.name for metric in chosen]
     slices = [column.meta.output_name() for column in columns_of(by)]
     check_distinct([*names, "convention", *slices])
