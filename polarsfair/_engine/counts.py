@@ -7,7 +7,7 @@ take part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -19,13 +19,13 @@ from polarsfair._engine.group_pairs import (
     known_columns,
     other_of,
 )
-from polarsfair._engine.metric import Metric, as_they_are
-from polarsfair._engine.reference import GROUP, REST, Everyone, mark_reference
+from polarsfair._engine.metric import Metric, OfGroups, as_they_are
+from polarsfair._engine.reference import GROUP, OVERALL, REST, Everyone, mark_reference
 from polarsfair._engine.slices import aggregated, n_of
 from polarsfair._engine.tally import keywords_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def known_rows(metric: Metric) -> pl.Expr:
@@ -35,48 +35,62 @@ def known_rows(metric: Metric) -> pl.Expr:
 
 def in_lines(metric: Metric) -> dict[str, pl.Expr]:
     """Return the count as an aggregation over the lines of the formula, if they can tell it."""
-    if metric.n is not None:
-        taken = keywords_of(metric.n)
-        options = {name: metric.options[name] for name in taken if name in metric.options}
-        count = metric.n(**options)
-    elif metric.view is as_they_are:
-        count = known_rows(metric)
+    if metric.n is None:
+        count = known_rows(metric) if metric.view is as_they_are else None
     else:
-        return {}
-    return {n_of(metric.name): count.cast(pl.Int64)}
+        count = None if isinstance(metric.n, OfGroups) else metric.n(**_options(metric.n, metric))
+    return {} if count is None else {n_of(metric.name): count.cast(pl.Int64)}
+
+
+def _options(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
+    return {k: metric.options[k] for k in keywords_of(function) if k in metric.options}
 
 
 def in_table(
     table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]
 ) -> list[pl.LazyFrame]:
     """Count, per key, the rows of metrics whose lines cannot tell it."""
-    others = [one for one in metrics if not one.bases and not in_lines(one)]
-    plain = {n_of(m.name): known_rows(m).cast(pl.Int64) for m in others if not _compares(m)}
+    others = {one: _of_groups(one) for one in metrics if not one.bases and not in_lines(one)}
+    rows = [one for one, of_groups in others.items() if of_groups is None]
+    plain = {n_of(metric.name): known_rows(metric).cast(pl.Int64) for metric in rows}
     parts = [aggregated(table, keys, plain)] if plain else []
-    return [*parts, *(_of_groups(table, one, keys) for one in others if _compares(one))]
+    slices = [key for key in keys if key not in metrics[0].result_keys]
+    return [*parts, *(_in_groups(table, m, of, slices) for m, of in others.items() if of)]
 
 
-def _compares(metric: Metric) -> bool:
-    """Return whether the metric's view compares groups."""
-    return GROUP in metric.roles and "ref" in metric.option_names
+def _of_groups(metric: Metric) -> OfGroups | None:
+    """Return how the metric counts groups; None if its view does not compare them."""
+    if isinstance(metric.n, OfGroups):
+        return metric.n
+    compares = GROUP in metric.roles and "ref" in metric.option_names
+    return OfGroups() if compares else None
 
 
-def _of_groups(table: pl.LazyFrame, metric: Metric, keys: Sequence[str]) -> pl.LazyFrame:
-    """Count the rows of the groups that a metric compares in its view: those that have rows."""
-    ref, count = metric.options.get("ref"), pl.col(n_of(metric.name))
-    weight = "w" if "w" in table.collect_schema() else metric.tally.size
-    has_rows = pl.col(weight).filter(metric.usable).sum() > 0
-    each = {n_of(metric.name): known_rows(metric).cast(pl.Int64), REFERENCE: has_rows}
-    known = table.filter(pl.col(GROUP).is_not_null())
+def _in_groups(
+    table: pl.LazyFrame, metric: Metric, of_groups: OfGroups, slices: Sequence[str]
+) -> pl.LazyFrame:
+    """Count the rows of the groups that a metric compares in its view."""
+    lines = of_groups.view(table, slices, **_options(of_groups.view, metric))
+    ref, name, keys = metric.options.get("ref"), n_of(metric.name), [*slices, *metric.result_keys]
+    rows = known_rows(metric) if of_groups.rows is None else of_groups.rows
+    takes_part = _has_weight(metric) if of_groups.takes_part is None else of_groups.takes_part
+    known = lines.filter(pl.col(GROUP).is_not_null())
+    each = {name: rows.cast(pl.Int64), REFERENCE: takes_part}
     groups = aggregated(known, [*keys, GROUP], each).filter(REFERENCE)
-    several = enough(pl.len())
-    if ref is not None and not isinstance(ref, Everyone):
+    compared = enough(pl.len())
+    if ref is OVERALL:
+        compared = pl.len() > 0
+    elif ref is not None and ref is not REST:
         groups = mark_reference(groups, ref, REFERENCE)
-        several = several & pl.col(REFERENCE).any()
-    elif isinstance(ref, Everyone) and ref is not REST:
-        several = pl.len() > 0
-    summed = pl.when(several).then(count.sum()).otherwise(0)
-    return aggregated(groups, keys, {n_of(metric.name): summed})
+        compared = compared & pl.col(REFERENCE).any()
+    summed = pl.when(compared).then(pl.col(name).sum()).otherwise(0)
+    return aggregated(groups, keys, {name: summed})
+
+
+def _has_weight(metric: Metric) -> pl.Expr:
+    """Return whether a group has rows of some weight, with all that the metric reads."""
+    weight = "w" if "w" in metric.tally.defaults else metric.tally.size
+    return pl.col(weight).filter(metric.usable).sum() > 0
 
 
 def of_comparison(metric: Metric, number: int, own: Sequence[str], sides: str) -> pl.Expr:

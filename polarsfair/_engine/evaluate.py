@@ -48,7 +48,7 @@ def evaluate(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    counts: bool = ...,
+    counts: Any = ...,
     **keywords: Unpack[Keywords],
 ) -> pl.LazyFrame: ...
 
@@ -59,7 +59,7 @@ def evaluate(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    counts: bool = ...,
+    counts: Any = ...,
     **keywords: Unpack[Keywords],
 ) -> pl.DataFrame: ...
 
@@ -178,7 +178,7 @@ def measure(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    counts: bool = ...,
+    counts: Any = ...,
     **options: Unpack[Keywords],
 ) -> pl.LazyFrame: ...
 
@@ -189,7 +189,7 @@ def measure(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
-    counts: bool = ...,
+    counts: Any = ...,
     **options: Unpack[Keywords],
 ) -> pl.DataFrame: ...
 

@@ -129,6 +129,9 @@ def check_class(ref: Any, group: object) -> None:
 
 def check_names(metrics: Sequence[Metric], slices: Sequence[str], *, counts: bool = False) -> None:
     """Raise if two columns of the result would have the same name, or metrics differ in keys."""
+    if not isinstance(counts, bool):
+        msg = f"`counts` is True or False, got {counts!r}"
+        raise TypeError(msg)
     columns = [*(metric.name for metric in metrics), *slices, *check_one_kind(metrics)]
     columns += [shown_n(metric.name) for metric in metrics if counts]
     if len(set(columns)) < len(columns):
