@@ -17,10 +17,10 @@ from polars.exceptions import PolarsError
 import polarsfair as pf
 from polarsfair._cli import sql
 from polarsfair._engine.columns import check_columns, columns_of
-from polarsfair._typing import FRAME_ROLES, ROLES
+from polarsfair._typing import FRAME_ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from polarsfair._typing import IntoSlices
 
@@ -42,18 +42,27 @@ def keywords(
     texts: Mapping[str, list[str]],
     frames: Mapping[str, pl.LazyFrame],
     options: Mapping[str, Any],
+    lists: Collection[str] = SEVERAL,
 ) -> dict[str, Any]:
-    """Parse the roles, which are columns or SQL expressions over `rows`, and add the options."""
+    """Parse the roles, which are columns or SQL expressions over `rows`, and add the options.
+
+    `lists` are those that may have several columns.
+    """
+    several = {*SEVERAL, *lists}
     columns = {
-        name: role(rows, name, text) for name, text in texts.items() if name not in FRAME_ROLES
+        name: role(rows, name, text, several)
+        for name, text in texts.items()
+        if name not in FRAME_ROLES
     }
     return {**columns, **frames, **options}
 
 
-def role(rows: pl.LazyFrame, name: str, texts: list[str]) -> str | pl.Expr | list[str | pl.Expr]:
+def role(
+    rows: pl.LazyFrame, name: str, texts: list[str], several: Collection[str] = SEVERAL
+) -> str | pl.Expr | list[str | pl.Expr]:
     """Parse a role. A single column is not returned as a list, which would be an intersection."""
     found = columns(rows, texts)
-    if len(found) > 1 and name in ROLES and name not in SEVERAL:
+    if len(found) > 1 and name not in several:
         msg = f"`{name}` takes one column or SQL expression, got {len(found)}: {', '.join(texts)}"
         raise ValueError(msg)
     return found[0] if len(found) == 1 else found

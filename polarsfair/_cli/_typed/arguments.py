@@ -21,7 +21,9 @@ Tables: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="TABLE",
-        help="Tables that `polarsfair tally` has written; of several tallies: fairness.scores=FILES.",
+        help=(
+            "Tables that `polarsfair tally` has written; of several tallies: fairness.scores=FILES."
+        ),
     ),
 ]
 Metrics: TypeAlias = Annotated[

@@ -19,7 +19,9 @@ def metrics(incomplete: str) -> list[str]:
     before, last = _split(incomplete)
     inner = re.fullmatch(r"(\w+\()(.*)", last)
     if inner and inner[1][:-1] in COMBINATORS:
-        return [f"{before}{inner[1]}{name})" for name in _metric_names() if name.startswith(inner[2])]
+        return [
+            f"{before}{inner[1]}{name})" for name in _metric_names() if name.startswith(inner[2])
+        ]
     names = [*_metric_names(), *(f"{name}(" for name in COMBINATORS)]
     return [before + name for name in names if name.startswith(last)]
 

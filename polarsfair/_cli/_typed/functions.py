@@ -16,7 +16,7 @@ from polarsfair._engine import unknown
 from polarsfair._typing import FAMILIES, ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 COLUMNS = ("IntoColumn", "IntoFeatures", "IntoGroup", "IntoSlices")
 """What annotations of columns contain."""
@@ -54,18 +54,9 @@ class Function(NamedTuple):
         return [name for name, said in self.annotations.items() if said.startswith(COLUMNS)]
 
     @property
-    def takes_metrics(self) -> bool:
-        """Whether metrics are evaluated."""
-        return "metrics" in self.annotations
-
-    @property
-    def roles(self) -> set[str]:
-        """The roles that are parameters of its own."""
-        return {name for name in self.annotations if name in ROLES}
-
-    def is_list(self, name: str) -> bool:
-        """Return whether a parameter takes several columns."""
-        return any(word in self.annotations.get(name, "") for word in SEVERAL)
+    def lists(self) -> list[str]:
+        """The parameters that take several columns."""
+        return [n for n in self.columns if any(w in self.annotations[n] for w in SEVERAL)]
 
 
 @functools.cache
@@ -83,7 +74,7 @@ def functions() -> dict[str, Function]:
 def _described(name: str, function: Callable[..., Any]) -> Function | None:
     signature = inspect.signature(function)
     first, *rest = signature.parameters.values() or [None]
-    if first is None or not all("Frame" in str(x) for x in (first.annotation, _returned(signature))):
+    if first is None or "Frame" not in str(first.annotation) or not _is_frame(signature):
         return None
     named = [one for one in rest if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
     return Function(
@@ -95,8 +86,8 @@ def _described(name: str, function: Callable[..., Any]) -> Function | None:
     )
 
 
-def _returned(signature: inspect.Signature) -> object:
-    return signature.return_annotation
+def _is_frame(signature: inspect.Signature) -> bool:
+    return "Frame" in str(signature.return_annotation)
 
 
 def function(text: str) -> Function:
@@ -115,10 +106,40 @@ def function(text: str) -> Function:
     raise ValueError(msg)
 
 
-def extra_columns() -> list[str]:
-    """List the columns that functions take and that are no roles, such as `clusters`."""
-    names = (name for one in functions().values() for name in one.columns if name != "by")
-    return list(dict.fromkeys(name for name in names if name not in ROLES))
+def check(function: Function, given: Collection[str], *, metrics: bool, by: bool) -> None:
+    """Raise for what a function needs and was not typed, and for options that it does not take."""
+    typed = {*given, *["metrics"] * metrics, *["by"] * by}
+    for name in function.needed:
+        if name not in typed:
+            msg = f"`{function.name}` needs `{_as_python(function, name)}`"
+            raise ValueError(msg)
+    for name in typed:
+        known = name in function.annotations or name in ROLES
+        if not known and not (function.open and name not in ("metrics", "by")):
+            advice = unknown.keyword_advice(name, function.annotations, ())
+            msg = (
+                f"`{function.name}` takes no `{name}`: {advice}"
+                f"it takes {', '.join(function.annotations)}"
+            )
+            raise ValueError(msg)
+
+
+def _as_python(function: Function, name: str) -> str:
+    """Return a parameter as messages write it; the command line makes a flag of it."""
+    if name == "metrics":
+        return "--metrics NAME"
+    return f'{name}="<column>"' if name in function.columns else f"{name}=<frame>"
+
+
+@functools.cache
+def extra_columns() -> dict[str, str]:
+    """Return the columns that functions take and that are no roles, each with who takes it."""
+    found: dict[str, list[str]] = {}
+    for one in functions().values():
+        for name in one.columns:
+            if name != "by" and name not in ROLES:
+                found.setdefault(name, []).append(one.name)
+    return {name: f"Columns of {', '.join(takers)}." for name, takers in found.items()}
 
 
 def catalog() -> pl.DataFrame:
@@ -132,4 +153,6 @@ def catalog() -> pl.DataFrame:
         }
         for name, one in functions().items()
     ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(("metric", "family", "name", "summary"), pl.String))
+    return pl.DataFrame(
+        rows, schema=dict.fromkeys(("metric", "family", "name", "summary"), pl.String)
+    )

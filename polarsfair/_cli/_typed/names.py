@@ -93,8 +93,18 @@ def metric(text: str, narrow: Narrow | None = None) -> pf.Metric:
         choice = " or ".join(map(full_name, found))
         msg = f"several families have a metric called {text!r}: write {choice}"
         raise ValueError(msg)
-    msg = f"there is no metric called {text!r}: {instead(text)}`polarsfair metrics` lists all metrics"
+    msg = (
+        f"there is no metric called {text!r}: {instead(text)}`polarsfair metrics` lists all metrics"
+    )
     raise ValueError(msg)
+
+
+def options(function: functions.Function, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a function's options, with metrics for those that are metrics, such as `agreement`."""
+    return {
+        name: metric(str(value)) if function.annotations.get(name) == "Metric" else value
+        for name, value in typed.items()
+    }
 
 
 def named(text: str) -> list[pf.Metric]:
@@ -154,6 +164,25 @@ def search(word: str) -> pl.DataFrame:
     )
     folded = text.str.to_lowercase().str.replace_all("_", " ", literal=True)
     return listed.filter(pl.all_horizontal(folded.str.contains(one, literal=True) for one in words))
+
+
+def unknown_word(word: str) -> str:
+    """Return the message for a word that nothing is found for."""
+    return f"nothing is called {word!r}, or says it: {instead(word)}`polarsfair metrics` lists all"
+
+
+def by_tally(tables: Sequence[str]) -> dict[pf.Tally | None, list[str]]:
+    """Group tables by the tally that was typed before them, ``fairness.scores=FILES``, or none."""
+    found: dict[pf.Tally | None, list[str]] = {}
+    for text in tables:
+        name, equals, path = text.partition("=")
+        is_named = bool(equals) and name.partition(".")[0] in FAMILIES
+        found.setdefault(tally(name) if is_named else None, []).append(path if is_named else text)
+    if None in found and len(found) > 1:
+        one = next(one.name for one in found if one is not None)
+        msg = f"{found[None][0]!r} has no tally and others have: write `{one}={found[None][0]}`"
+        raise ValueError(msg)
+    return found
 
 
 def full_name(metric: pf.Metric) -> str:

@@ -32,11 +32,20 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def with_roles(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, which takes all roles as the mapping `roles`, a flag for each of them."""
+def with_roles(
+    more: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command, which takes all roles as the mapping `roles`, a flag for each of them.
+
+    `more` are columns that are no roles and have a flag as well, with its help.
+    """
+    return functools.partial(_with_roles, {} if more is None else more)
+
+
+def _with_roles(more: Mapping[str, str], command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "roles"]
-    added = [_parameter(name, _option(name)) for name in ROLES if name not in signature.parameters]
+    added = [_parameter(name, _option(name, words)) for name, words in {**ROLES, **more}.items()]
     gone = _parameter("role", typer.Option("--role", hidden=True))
 
     @functools.wraps(command)
@@ -56,10 +65,12 @@ def _parameter(name: str, option: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=texts)
 
 
-def _option(name: str) -> Any:
-    words = HELP.get(name) or " ".join(ROLES[name].split()).replace("or expression", "or SQL")
+def _option(name: str, words: str) -> Any:
+    said = " ".join(words.split()).replace("or expression", "or SQL")
     metavar = "LAKE" if name in FRAME_ROLES else "COLUMN"
-    return typer.Option(flag(name), help=words, metavar=metavar, rich_help_panel=PANEL)
+    return typer.Option(
+        flag(name), help=HELP.get(name, said), metavar=metavar, rich_help_panel=PANEL
+    )
 
 
 def check_gone(typed: Sequence[str] | None) -> None:
@@ -88,15 +99,16 @@ def _read_by(metric: Metric) -> set[str]:
 
 
 def check_read(
-    roles: Collection[str], read: Collection[str], what: str, *, by_group: str = ""
+    roles: Mapping[str, Sequence[str]], read: Collection[str], what: str, *, rates: bool = False
 ) -> None:
     """Raise for a role that was typed and is not read: nothing is shared between commands.
 
-    `by_group` is the command that would read a group.
+    Of `rates`, there is a command that reads a group.
     """
-    for name in roles:
+    for name, texts in roles.items():
         if name in read:
             continue
-        instead = f", or write `{by_group}`" if name == "group" and by_group else ""
+        by_group = f"polarsfair by-group LAKE --metrics {what} --group {','.join(texts)}"
+        instead = f", or write `{by_group}`" if name == "group" and rates else ""
         msg = f"`{flag(name)}` is not read by {what}: leave it out{instead}"
         raise ValueError(msg)
