@@ -139,7 +139,7 @@ def by_group(
     call.deliver(frame, out, show.frame, overwrite=overwrite)
 
 
-@app.command("frame")
+@app.command("frame", epilog=f"Functions: {', '.join(functions.functions())}.")
 @role_flags.with_roles(functions.extra_columns())
 def frame_of(
     name: FunctionName,
@@ -159,7 +159,7 @@ def frame_of(
     function = functions.function(name)
     options = names.options(function, parse.options(option, k))
     asked = {**roles, **options}
-    requested = names.metrics(metrics, names.by_roles(asked)) if metrics else []
+    requested = names.metrics(metrics, names.by_family(function)) if metrics else []
     read = role_flags.of_call(requested, asked) if function.open else set()
     functions.check(function, asked, metrics=bool(requested), by=bool(by))
     role_flags.check_read(roles, {*function.annotations, *read}, function.name)
@@ -234,13 +234,16 @@ def measure(
     columns = {name for lake in every for name in lake.rows.collect_schema()}
     requested = names.metrics(metrics, names.by_table(list(columns), keywords))
     keywords |= _reference(ref, first, "group")
+    counts = out is None and caption.is_needed(requested)
     with stored.naming(paths):
         given: Any = {key: value for key, value in parts.items() if key} or parts[None]
-        result: Any = pf.measure(given, requested, by=parse.columns(first, by), **keywords)
+        by_columns = parse.columns(first, by)
+        result = pf.measure(given, requested, by=by_columns, counts=counts, **keywords)
         frame = call.collect(result, every, out)
-    for said in filter(None, unchecked):
-        call.warn(said)
-    call.deliver(frame, out, _values(requested, ref, keywords), overwrite=overwrite)
+    frame, said = caption.split(frame, requested) if counts else (frame, None)
+    for warning in filter(None, unchecked):
+        call.warn(warning)
+    call.deliver(frame, out, _values(requested, ref, keywords, said), overwrite=overwrite)
 
 
 @app.command("metrics")
@@ -262,7 +265,7 @@ def catalogue(word: Word = None, out: Out = None, *, overwrite: Overwrite = Fals
     if out is not None:
         msg = f"`--out` writes the catalogue, or what a word finds: leave out {word!r}"
         raise ValueError(msg)
-    show.explain(found)
+    show.explain(found, names.said_elsewhere(word, found))
 
 
 @app.command()

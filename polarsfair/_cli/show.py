@@ -339,10 +339,10 @@ def _band(line: Mapping[str, Any]) -> str:
     return "" if low is None else f"{low:g} to {high:g}"
 
 
-def explain(member: object) -> None:
-    """Print the explanation of a member of a family."""
+def explain(member: object, first: str = "") -> None:
+    """Print the explanation of a member of a family, after what is said `first`."""
     screen = console()
-    text = explanation(member)
+    text = first + explanation(member)
     if screen.is_terminal:
         screen.print(text, markup=False)
     else:

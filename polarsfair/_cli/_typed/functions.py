@@ -99,10 +99,10 @@ def function(text: str) -> Function:
     names = [*known, *(name.partition(".")[2] for name in known)]
     same = [name for name in unknown.elsewhere(text) if name in known]
     close = same or difflib.get_close_matches(text, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(known)}"
     if found:
-        hint = f"write {' or '.join(one.name for one in found)}; "
-    msg = f"no function called {text!r} returns a frame: {hint}they are {', '.join(known)}"
+        hint = f"write {' or '.join(one.name for one in found)}"
+    msg = f"no function called {text!r} returns a frame: {hint}"
     raise ValueError(msg)
 
 

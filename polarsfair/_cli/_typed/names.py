@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 import polarsfair as pf
+from polarsfair import _aliases
 from polarsfair._cli._typed import functions
 from polarsfair._engine import unknown
 from polarsfair._engine.request import variant_for, variant_on
@@ -38,9 +39,21 @@ def by_roles(given: Mapping[str, Any]) -> Narrow:
 
     def narrow(found: Sequence[pf.Metric]) -> Sequence[pf.Metric]:
         whole = [one for one in found if set(variant_for(one, given).roles) <= {*given}]
-        return whole or [one for one in found if {*given} <= {*one.all_roles, *one.option_names}]
+        return whole or [one for one in found if {*given} <= _known_to(one)]
 
     return narrow
+
+
+def _known_to(metric: pf.Metric) -> set[str]:
+    """Return the roles and options that a metric, or a variant of it, takes."""
+    each = (metric, *(variant.metric for variant in metric.variants))
+    return {name for one in each for name in (*one.tally.roles, *one.roles, *one.option_names)}
+
+
+def by_family(function: functions.Function) -> Narrow:
+    """Choose, of metrics of one name, that of the family of a function."""
+    family = function.name.partition(".")[0]
+    return lambda found: [one for one in found if one.family == family]
 
 
 def by_table(columns: Sequence[str], options: Mapping[str, Any]) -> Narrow:
@@ -115,12 +128,19 @@ def named(text: str) -> list[pf.Metric]:
 def instead(text: str) -> str:
     """Return what to write for a name that is not ours."""
     if same := unknown.elsewhere(text.rpartition(".")[2]):
-        from polarsfair import _aliases
-
         more = _aliases.hint(text)
         return f"write {' or '.join(same)}{f' ({more})' if more else ''}; "
-    names = [name for one in pf.metrics() for name in (one.name, full_name(one))]
-    return mentions(text) or suggestion(text, names)
+    return mentions(text) or _nearest(text)
+
+
+def _nearest(text: str) -> str:
+    """Suggest the most similar name, of ours or of those elsewhere."""
+    own = [name for one in pf.metrics() for name in (one.name, full_name(one))]
+    other = {name for names in _aliases.NAMES.values() for name in names.split()}
+    close = difflib.get_close_matches(text, [*own, *sorted(other)], n=1)
+    if not close or close[0] in own:
+        return suggestion(text, own)
+    return "".join(f"did you mean {name!r}? " for name in unknown.elsewhere(close[0])[:1])
 
 
 def mentions(text: str) -> str:
@@ -183,6 +203,14 @@ def by_tally(tables: Sequence[str]) -> dict[pf.Tally | None, list[str]]:
         msg = f"{found[None][0]!r} has no tally and others have: write `{one}={found[None][0]}`"
         raise ValueError(msg)
     return found
+
+
+def said_elsewhere(word: str, found: object) -> str:
+    """Return what to say first of a metric that was found by its name elsewhere; else nothing."""
+    if not isinstance(found, pf.Metric) or word in (found.name, full_name(found)):
+        return ""
+    more = _aliases.hint(word)
+    return f"{word!r} is {full_name(found)} here{f' ({more})' if more else ''}.\n\n"
 
 
 def full_name(metric: pf.Metric) -> str:
