@@ -96,8 +96,8 @@ def evaluate(
     role_flags.check_read(roles, read, ",".join(metrics), rates=True)
     opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
-    keywords = parse.keywords(rows, roles, call.frames(opened), options)
-    keywords |= _reference(ref, rows, keywords.get("group"))
+    given = parse.keywords(rows, roles, call.frames(opened), options)
+    keywords = parse.with_reference(given, ref, rows, given.get("group"))
     counts = out is None and caption.is_needed(requested)
     by_columns = parse.columns(rows, by)
     result = pf.evaluate(rows, requested, by=by_columns, counts=counts, **keywords)
@@ -132,8 +132,8 @@ def by_group(
     role_flags.check_read(roles, read, ",".join(metrics))
     opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
-    keywords = parse.keywords(rows, roles, call.frames(opened), options)
-    keywords |= _reference(ref, rows, keywords["group"])
+    given = parse.keywords(rows, roles, call.frames(opened), options)
+    keywords = parse.with_reference(given, ref, rows, given["group"])
     result = pf.by_group(rows, requested, by=parse.columns(rows, by), **keywords)
     frame = call.collect(result, opened.values(), out)
     call.deliver(frame, out, show.frame, overwrite=overwrite)
@@ -165,8 +165,8 @@ def frame_of(
     role_flags.check_read(roles, {*function.annotations, *read}, function.name)
     opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
-    keywords = parse.keywords(rows, roles, call.frames(opened), options, function.lists)
-    keywords |= _reference(ref, rows, keywords.get("group"))
+    given = parse.keywords(rows, roles, call.frames(opened), options, function.lists)
+    keywords = parse.with_reference(given, ref, rows, given.get("group"))
     keywords |= {"metrics": requested} if requested else {}
     keywords |= {"by": parse.columns(rows, by)} if by else {}
     frame = call.collect(function.call(rows, **keywords), opened.values(), out)
@@ -230,10 +230,10 @@ def measure(
     ]
     parts = {tally: [lake.rows for lake in found] for tally, found in opened.items()}
     first = next(iter(parts.values()))[0]
-    keywords = parse.options(option, k)
+    options = parse.options(option, k)
     columns = {name for lake in every for name in lake.rows.collect_schema()}
-    requested = names.metrics(metrics, names.by_table(list(columns), keywords))
-    keywords |= _reference(ref, first, "group")
+    requested = names.metrics(metrics, names.by_table(list(columns), options))
+    keywords = parse.with_reference(options, ref, first, "group")
     counts = out is None and caption.is_needed(requested)
     with stored.naming(paths):
         given: Any = {key: value for key, value in parts.items() if key} or parts[None]
@@ -282,11 +282,6 @@ def demo(
     run_demo(rows, directory)
 
 
-def _reference(ref: str | None, rows: pl.LazyFrame, group: Any) -> dict[str, Any]:
-    """Return `ref` as a keyword, if it was typed."""
-    return {} if ref is None else {"ref": parse.reference(ref, parse.groups(rows, group))}
-
-
 def _values(
     metrics: Sequence[pf.Metric],
     ref: str | None,
@@ -326,9 +321,13 @@ def _open_closed() -> None:
     os.close(number)
 
 
+def _commands() -> dict[str, Any]:
+    return dict(getattr(typer.main.get_command(app), "commands", {}))
+
+
 def flags_of(command: str = "") -> set[str]:
     """Return the flags of a command; of all commands if there is no such command."""
-    commands = getattr(typer.main.get_command(app), "commands", {})
+    commands = _commands()
     chosen = [commands[command]] if command in commands else list(commands.values())
     return {"--help", *(flag for one in chosen for param in one.params for flag in param.opts)}
 
@@ -337,7 +336,7 @@ def _one_line(error: Exception, known: set[str]) -> str:
     """Return the message of an error in one line, with flags instead of Python."""
     message = str(error)
     if isinstance(error, typer.TyperException):
-        return show.escaped(flags.unknown_flag(error.format_message(), known))
+        return show.escaped(flags.unknown(error.format_message(), known, _commands()))
     fault = fault_message(error)
     found = fault or message.strip()
     if isinstance(error, PolarsError) and fault is None:

@@ -7,6 +7,7 @@ read once.
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import glob
 import os
@@ -19,6 +20,8 @@ from polarsfair._cli._formats.kinds import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from polars.exceptions import PolarsError
 
 State: TypeAlias = tuple[int, int, int]
 """The number, size and time of change (ns) of a file."""
@@ -163,7 +166,7 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
         with os.scandir(directory or ".") as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        _refuse(directory, error)
+        _refuse(directory or ".", error)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -197,9 +200,21 @@ def _status(path: str) -> os.stat_result | None:
 
 def _refuse(path: str, error: OSError) -> NoReturn:
     """Raise for a file or directory that cannot be read, by its name."""
-    reason = (error.strerror or type(error).__name__).lower()
-    msg = f"{path!r} cannot be read ({reason}): allow reading it, or name only files to be read"
+    if error.errno == errno.ELOOP:
+        msg = f"{path!r} is a link that leads back to itself: remove the link"
+        raise OSError(msg) from None
+    advice = "allow reading it, or name only files to be read"
+    msg = f"{path!r} cannot be read ({reason(error)}): {advice}"
     raise type(error)(msg) from None
+
+
+def reason(error: OSError | PolarsError) -> str:
+    """Return what the operating system says. Polars reports a full disk as an error of its own."""
+    text = str(error).partition("\n")[0]
+    found = re.search(r"([^:]+?) \(os error \d+\)", text)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return found[1].strip().lower() if found else text.partition(": ")[0]
 
 
 def _matches(pattern: str) -> Iterator[str]:

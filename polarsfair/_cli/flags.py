@@ -153,10 +153,23 @@ def _quoted(words: str) -> str:
     return shlex.quote(words) if set(words) & set('"$\\') else f'"{words}"'
 
 
-def unknown_flag(message: str, known: Collection[str]) -> str:
+def unknown(message: str, known: Collection[str], commands: Collection[str]) -> str:
+    """Return what to type instead of what a command line does not know."""
+    if found := re.fullmatch(r"No such command '(.*)'\.(?: Did you mean .*)?", message, re.DOTALL):
+        return f"{found[1]!r} is not a command: use one of {', '.join(commands)}"
+    if found := re.fullmatch(r"No such option: (-[^-])", message, re.DOTALL):
+        what = f"{found[1]!r} is not an option, which all but -k begin with `--`"
+        return f"{what}: write a file whose name begins with - as `./-FILE`"
+    return _unknown_flag(message, known).removesuffix(".")
+
+
+def _unknown_flag(message: str, known: Collection[str]) -> str:
     """Return how to pass an option, or a role by its name elsewhere, that was typed as a flag."""
     found = re.fullmatch(r"No such option: --([\w-]+)(.*)", message)
     name = found[1].replace("-", "_") if found else ""
+    if name in ROLES and "--metrics" in known and "--pred" not in known:
+        count = where_known(f"`{_flag(name, _placeholder(name))}`", known)
+        return f"`--{name}` is not an option, because a table has its roles: count another, {count}"
     # A flag that begins like it, such as `--metrics` for `--metric`, is the better hint.
     guessed = bool(found and f"--{found[1]}" in found[2])
     own = keyword(name)

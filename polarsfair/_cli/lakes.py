@@ -15,7 +15,7 @@ from polars.exceptions import ColumnNotFoundError, PanicException, PolarsError, 
 
 from polarsfair._cli import files
 from polarsfair._cli._formats import scans
-from polarsfair._cli._formats.kinds import PARQUET, format_of, format_of_all
+from polarsfair._cli._formats.kinds import CSV, PARQUET, format_of, format_of_all
 from polarsfair._cli._formats.scans import EMPTY_PARTITIONS, partitions
 
 if TYPE_CHECKING:
@@ -239,6 +239,9 @@ def check_readable(path: str) -> None:
             raise ValueError(scans.said(path, kind, error)) from None
         msg = f"{path!r} cannot be read as Parquet: {_what_it_is(path)}"
         raise ValueError(msg) from None
+    if kind is CSV and len(names := schema_of(path).names()) == 1 and set(names[0]) & set(";\t|"):
+        msg = f"{path!r} has no commas between its columns: {_what_it_is(path)}"
+        raise ValueError(msg)
 
 
 def schema_of(path: str) -> pl.Schema:
@@ -258,7 +261,7 @@ def _what_it_is(path: str) -> str:
             file.seek(-min(len(start), len(MAGIC)), os.SEEK_END)
             end = file.read()
     except OSError as error:
-        return f"{(error.strerror or 'error').lower()}; allow reading it, or leave it out"
+        return f"{files.reason(error)}; allow reading it, or leave it out"
     if not start:
         return "it is empty (0 bytes); write it again, or leave it out"
     if end == b"PARE":
@@ -279,9 +282,17 @@ def _text_kind(start: bytes, path: str) -> str:
         if "\0" not in text and (re.fullmatch(suffix, name.suffix) or re.match(pattern, text)):
             stem = f"{name.stem}-converted" if name.suffix == ".parquet" else name.stem
             names = [json.dumps(one) for one in (path, f"{stem}.parquet")]
-            code = f"import polars as pl; pl.{reader}({names[0]}).write_parquet({names[1]})"
+            more = _separated(text) if reader == "read_csv" else ""
+            code = f"import polars as pl; pl.{reader}({names[0]}{more}).write_parquet({names[1]})"
             return f"it looks like {kind}; convert it, `python -c {shlex.quote(code)}`"
     return "it is another kind of file; convert it to Parquet, or leave it out"
+
+
+def _separated(text: str) -> str:
+    """Return the argument for what separates the columns of a CSV file, unless it is a comma."""
+    first = text.partition("\n")[0]
+    separator = max(",;\t|", key=first.count)
+    return "" if separator == "," else f", separator={json.dumps(separator)}"
 
 
 def blamed(lakes: Sequence[Lake], error: BaseException) -> str | None:

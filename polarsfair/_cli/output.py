@@ -44,7 +44,8 @@ def check(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
     _check_place(out)
     source = files.source_of(sources, out)
     if source is not None:
-        msg = f"`--out {out}` is read as part of the input {source!r}: write to another directory"
+        other = "file" if Path(source).is_file() else "directory"
+        msg = f"`--out {out}` is read as part of the input {source!r}: name another {other}"
         raise ValueError(msg)
     if os.path.lexists(out) and not overwrite:
         msg = f"`--out {out}` exists: name another file, or add `--overwrite`"
@@ -104,8 +105,11 @@ def _check_place(out: Path) -> None:
         pass
     except OSError as error:
         # A name that is too long, links in circles, a directory that may not be entered.
-        msg = f"`--out {out}`: {reason(error)}: name another file"
+        msg = f"`--out {out}`: {files.reason(error)}: name another file"
         raise type(error)(msg) from None
+    if re.match(r"\w+:/", str(out)) and not parent.is_dir():
+        msg = f"`--out {out}` is an address: name a local file, and copy it from there"
+        raise ValueError(msg)
     if not parent.is_dir():
         msg = f"`--out {out}`: the directory {str(out.parent)!r} does not exist"
         raise FileNotFoundError(msg)
@@ -141,17 +145,8 @@ def write(
         msg = f"`--out {out}` was written by someone else meanwhile: name another file"
         raise FileExistsError(msg) from None
     except (OSError, PolarsError) as error:
-        msg = f"`--out {out}` cannot be written: {reason(error)}"
+        msg = f"`--out {out}` cannot be written: {files.reason(error)}"
         raise OSError(msg) from None
-
-
-def reason(error: OSError | PolarsError) -> str:
-    """Return what the operating system says. Polars reports a full disk as an error of its own."""
-    text = str(error).partition("\n")[0]
-    found = re.search(r"([^:]+?) \(os error \d+\)", text)
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return found[1].strip().lower() if found else text.partition(": ")[0]
 
 
 def _fill(frame: pl.DataFrame, path: Path, suffix: str, metadata: Mapping[str, str] | None) -> None:

@@ -15,9 +15,9 @@ from polars.datatypes import TemporalType
 from polars.exceptions import PolarsError
 
 import polarsfair as pf
-from polarsfair._cli import sql
+from polarsfair._cli import flags, sql
 from polarsfair._engine.columns import check_columns, columns_of
-from polarsfair._typing import FRAME_ROLES
+from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SEVERAL = ("group", "features", "user")
 """Roles that may have several columns; every other role has one."""
+
+RESERVED = frozenset(("by", "frame", "metrics", "table"))
+"""Parameters of `evaluate` and `measure` that are neither roles nor options."""
 
 REFERENCES = {"overall": pf.OVERALL, "rest": pf.REST}
 """References that are not one of the groups."""
@@ -163,6 +166,10 @@ def pairs(texts: list[str] | None, flag: str) -> list[tuple[str, str]]:
         if not (name.strip() and rest.strip()):
             msg = f"`{flag}` takes NAME=VALUE, got {name + equals + rest!r}"
             raise ValueError(msg)
+        if name.strip() in RESERVED:
+            instead = f": write `{flags.flag('by', rest.strip())}`" if name.strip() == "by" else ""
+            msg = f"{name.strip()!r} is neither a role nor an option{instead}"
+            raise ValueError(msg)
     return [(name.strip(), rest.strip()) for name, _, rest in split]
 
 
@@ -171,13 +178,18 @@ def options(texts: list[str] | None, k: list[str] | None = None) -> dict[str, An
 
     `k` is what ``-k`` was given, ``5,10``.
     """
-    found = {name: _literal(text) for name, text in pairs(texts, "--option")}
-    if not k:
-        return found
-    if "k" in found:
-        msg = f"`-k {','.join(k)}` and `--option k=...` are the same option: leave one out"
-        raise ValueError(msg)
-    return {**found, "k": depths(k)}
+    found: dict[str, Any] = {} if not k else {"k": depths(k)}
+    for name, text in pairs(texts, "--option"):
+        if name in ROLES:
+            msg = f"{name!r} is a role, not an option: write `{flags.flag(name, text)}`"
+            raise ValueError(msg)
+        if name in found:
+            msg = f"`--option {name}` is given twice: write it once, a list as `{name}=[1, 2]`"
+            if k and name == "k":
+                msg = "`-k` and `--option k=...` set the same option: write one of them"
+            raise ValueError(msg)
+        found[name] = _literal(text)
+    return found
 
 
 def depths(texts: list[str]) -> int | list[int | None] | None:
@@ -188,6 +200,18 @@ def depths(texts: list[str]) -> int | list[int | None] | None:
         raise ValueError(msg)
     found = [None if part == "all" else int(part) for part in parts]
     return found[0] if len(found) == 1 else found
+
+
+def with_reference(
+    keywords: Mapping[str, Any], ref: str | None, rows: pl.LazyFrame, group: IntoSlices | None
+) -> dict[str, Any]:
+    """Add the reference, if one was typed, to the keywords of a call."""
+    if ref is None:
+        return dict(keywords)
+    if "ref" in keywords:
+        msg = "`--ref` and `--option ref=...` set the same option: write one of them"
+        raise ValueError(msg)
+    return {**keywords, "ref": reference(ref, groups(rows, group))}
 
 
 def _literal(text: str) -> Any:

@@ -24,6 +24,7 @@ from rich.text import Text
 
 import polarsfair as pf
 from polarsfair._aliases import also_known_as
+from polarsfair._cli.files import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -169,13 +170,20 @@ def say(text: str) -> None:
         # The shell closed it.
         msg = "standard output is closed: open it, or name a file with `--out FILE`"
         raise OSError(msg)
-    try:
+    with writing():
         stream.write(text)
         stream.flush()
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Word the error of an output that cannot be written. A reader who left is not one."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        msg = f"standard output cannot be written: {(error.strerror or 'error').lower()}"
+        msg = f"standard output cannot be written: {reason(error)}"
         raise type(error)(msg) from None
 
 

@@ -251,8 +251,8 @@ def _impossible(bad: Mapping[str, pl.Expr], what: str) -> Fault:
         name
         + pl.lit(f" {what} in ")
         + lines.sum().cast(pl.String)
-        + pl.lit(" line(s), of table ")
+        + pl.lit(" row(s), of table ")
         + tables.first()
-        + pl.lit(": leave these lines out or count the table again")
+        + pl.lit(": count the table again")
     )
     return Fault(lines.any(), message)

@@ -137,7 +137,7 @@ def test_16_whole_numbers_beyond_64_bits() -> None:
     table = fairness.decisions(D, group="g", pred="p").with_columns(
         n=pl.lit(2**63, dtype=pl.UInt64)
     )
-    with pytest.raises(FaultError, match=r"'n' is not a count in 4 line\(s\), of table 1"):
+    with pytest.raises(FaultError, match=r"'n' is not a count in 4 row\(s\), of table 1"):
         pf.measure(table, [fairness.stat_parity])
     large = D.with_columns(p=pl.lit(2**63, dtype=pl.UInt64))
     with pytest.raises(FaultError, match="`pred` holds a value other than 0 and 1"):
