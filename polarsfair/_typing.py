@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeAlias, 
 
 import polars as pl
 
+FAMILIES = ("fairness", "ranking", "clustering")
+
 
 class ArrowStream(Protocol):
     """Anything that exports its rows through the Arrow C stream interface."""

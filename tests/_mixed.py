@@ -6,7 +6,6 @@ import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from polars.exceptions import PolarsError
 
 import polarsfair as pf
@@ -17,6 +16,7 @@ from tests._samples import SAMPLES, empty
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import polars as pl
     from hypothesis import strategies as st
 
 EVERY = tuple(pf.metrics())

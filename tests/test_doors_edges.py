@@ -151,14 +151,14 @@ def test_5_advice_to_recount_names_the_second_frame(run: Run, tmp_path: Path) ->
         pl.DataFrame({"user": [1], "item": ["a"], "score": [1]}), tmp_path / "shown.parquet"
     )
     bought = put(pl.DataFrame({"user": [1], "item": ["a"]}), tmp_path / "bought.parquet")
-    roles = ("--tally", "ranking.lists", "--role", "user=user", "--role", "item=item")
-    asked = ("tally", shown, *roles, "--role", f"actual={bought}", "--score", "score")
+    roles = ("--tally", "ranking.lists", "--user", "user", "--item", "item")
+    asked = ("tally", shown, *roles, "--actual", f"{bought}", "--score", "score")
     tables = [tmp_path / f"{i}.parquet" for i in range(2)]
     for table in tables:
         assert run(*asked, "--out", table)[0] == 0
     code, _, err = run("measure", *tables, "--metrics", "ndcg")
     assert code == 2
-    assert "`polarsfair tally LAKE --tally ranking.lists --role actual=LAKE --role item=item" in err
+    assert "`polarsfair tally LAKE --tally ranking.lists --actual LAKE --item item" in err
 
 
 @pytest.mark.parametrize("k", [2**63 - 1, 2**63, 10**20])

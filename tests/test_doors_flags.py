@@ -35,15 +35,15 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ((*EVALUATE, "--role", "group=y"), "`--group` and `--role group=...` name the same role"),
-        ((*EVALUATE, "--role", "pred=y"), "`--pred` and `--role pred=...` name the same role"),
+        ((*EVALUATE, "--pred", "y"), "`pred` takes one column or SQL expression, got 2: p, y"),
+        ((*EVALUATE, "--role", "pred=y"), "write `--pred y` for `--role pred=y`"),
         ((*EVALUATE, "--option", "group=y"), "'group' is a role, not an option: write `--group y`"),
-        ((*EVALUATE, "--option", "items=a b"), 'write `--role "items=a b"`'),
+        ((*EVALUATE, "--option", "items=a b"), 'write `--items "a b"`'),
         ((*EVALUATE, "--option", "by=y"), "'by' is neither a role nor an option: write `--by y`"),
-        ((*EVALUATE, "--role", "by=y + 1"), 'write `--by "y + 1"`'),
+        ((*EVALUATE, "--option", "by=y + 1"), 'write `--by "y + 1"`'),
         ((*MEASURE, "--option", "by=y"), "'by' is neither a role nor an option: write `--by y`"),
         ((*EVALUATE, "--option", "metrics=f1"), "'metrics' is neither a role nor an option"),
-        ((*EVALUATE, "--role", "frame=y"), "'frame' is neither a role nor an option"),
+        ((*EVALUATE, "--option", "frame=y"), "'frame' is neither a role nor an option"),
         ((*MEASURE, "--option", "table=y"), "'table' is neither a role nor an option"),
         ((*EVALUATE, "--ref", "M", "--option", "ref=F"), "`--ref` and `--option ref=...` set"),
         ((*MEASURE, "--ref", "M", "--option", "ref=F"), "`--ref` and `--option ref=...` set"),
@@ -63,10 +63,11 @@ def test_16_a_reference_may_be_an_option(run: Run, typed: tuple[str, ...]) -> No
 
 
 def test_16_a_flag_that_is_repeated(run: Run) -> None:
-    """The README says which flags collect their values and which take the last one."""
+    """The README says which flags collect their values; a role of one column refuses a second."""
     rate = ("evaluate", "{rows}", "--metrics", "selection_rate", "--pred", "p")
     assert "0.5000" in run(*rate)[1]
-    assert "0.8333" in run(*rate, "--pred", "y")[1]
+    assert "got 2: p, y" in run(*rate, "--pred", "y")[2]
+    assert "0.8333" in run("evaluate", "{rows}", *rate[2:4], "--pred", "y")[1]
     assert run(*rate, "--by", "g", "--by", "y")[1].startswith("g  y  selection_rate\n")
     assert "accuracy" in run(*rate, "--metrics", "fairness.accuracy", "--label", "y")[1]
     assert "0.3333" in run(*EVALUATE)[1]
@@ -76,16 +77,22 @@ def test_16_a_flag_that_is_repeated(run: Run) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (("-x.parquet",), "'-x' is not an option, which all begin with `--`: write a file whose"),
+        (
+            ("-x.parquet",),
+            "'-x' is not an option, which all but -k begin with `--`: write a file whose",
+        ),
         (("tally", "-x.parquet", "--pred", "p"), "name begins with - as `./-FILE`"),
-        (("tell",), "'tell' is not a command: use one of evaluate, tally, measure, metrics, demo"),
+        (
+            ("tell",),
+            "'tell' is not a command: use one of evaluate, by-group, frame, tally, ",
+        ),
         (
             (*MEASURE, "--pred", "p"),
             "count another, `polarsfair tally LAKE --pred COLUMN --out FILE`",
         ),
         (
             (*MEASURE, "--cluster", "p"),
-            "`polarsfair tally LAKE --role cluster=COLUMN --out FILE`",
+            "`polarsfair tally LAKE --cluster COLUMN --out FILE`",
         ),
         (("evaluate",), "polarsfair: Missing argument 'LAKE'\n"),
     ],

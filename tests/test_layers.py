@@ -15,7 +15,7 @@ SOURCES = {
     for file in sorted(PACKAGE.rglob("*.py"))
 }
 LAYERS = (
-    ("_typing", "_formula"),
+    ("_typing", "_formula", "_aliases"),
     ("_engine",),
     ("fairness", "ranking", "clustering"),
     ("_cli", "cli", "namespace", "__main__"),
@@ -24,6 +24,7 @@ LAYERS = (
 
 ENGINE = (
     *(
+        "unknown",
         "frames",
         "slices",
         "columns",

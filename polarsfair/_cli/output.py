@@ -15,14 +15,17 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from polarsfair._cli import files
+from polarsfair._cli._formats.kinds import ARROW, NDJSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     ".parquet": pl.DataFrame.write_parquet,
-    ".csv": pl.DataFrame.write_csv,
+    ".csv": lambda frame, path: flattened(frame).write_csv(path),
     ".json": pl.DataFrame.write_json,
+    **dict.fromkeys(NDJSON.suffixes, pl.DataFrame.write_ndjson),
+    **dict.fromkeys(ARROW.suffixes, pl.DataFrame.write_ipc),
 }
 STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a process at once unless they are handled."""
@@ -47,6 +50,40 @@ def check(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
     if os.path.lexists(out) and not overwrite:
         msg = f"`--out {out}` exists: name another file, or add `--overwrite`"
         raise FileExistsError(msg)
+
+
+def check_storable(schema: pl.Schema, out: Path) -> None:
+    """Raise if the file cannot hold a column: CSV has no lists, and names one column once."""
+    if out.suffix != ".csv":
+        return
+    names = flattened(schema.to_frame()).collect_schema()
+    nested = [name for name, dtype in names.items() if dtype.is_nested()]
+    if nested:
+        msg = (
+            f"CSV cannot store the nested column {nested[0]!r}: write {out.stem}.parquet or"
+            f" {out.stem}.json"
+        )
+        raise ValueError(msg)
+
+
+def flattened(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose structs are columns, ``group.sex`` and ``group.race``."""
+    structs = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Struct)]
+    if not structs:
+        return frame
+    columns: list[pl.Series] = []
+    for column in frame:
+        parts = column.struct.unnest() if column.name in structs else [column]
+        columns += [
+            part.alias(f"{column.name}.{part.name}") if part is not column else part
+            for part in parts
+        ]
+    names = [column.name for column in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        msg = f"CSV would have two columns {twice!r}: rename one, or write Parquet"
+        raise ValueError(msg)
+    return flattened(pl.DataFrame(columns))
 
 
 def check_inputs(out: Path | None, inputs: Sequence[str]) -> None:

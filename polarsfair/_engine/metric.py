@@ -31,6 +31,7 @@ from polarsfair._engine.tally import (
     signature_of,
     with_frames,
 )
+from polarsfair._engine.unknown import call_error, is_frame
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -359,6 +360,8 @@ class Metric:
         if not frames:
             msg = f"`{self.name}` needs a frame: `df.pipe({self.name}, ...)`"
             raise TypeError(msg)
+        if len(frames) > 1 + len(self.tally.frames) or not all(map(is_frame, frames)):
+            raise call_error(self, frames)
         return type(self).answer(self, frames[0], with_frames(self.tally, frames[1:], keywords))
 
 

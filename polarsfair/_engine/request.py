@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polarsfair._engine.metric import Metric, Variant, leaves
 from polarsfair._engine.slices import shown_n
 from polarsfair._engine.tally import Tally, check_distinct, given_roles
+from polarsfair._engine.unknown import text_advice
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -27,10 +28,8 @@ def listed_metrics(metrics: object) -> list[Metric]:
         raise ValueError(msg)
     for metric in listed:
         if not isinstance(metric, Metric):
-            msg = (
-                f"`metrics` takes metric objects, got {metric!r}: pass the object"
-                ' `fairness.stat_parity`, not the string "stat_parity" or a number'
-            )
+            instead = text_advice(metric if isinstance(metric, str) else "")
+            msg = f"`metrics` takes metric objects, got {metric!r}: {instead}"
             raise TypeError(msg)
     return listed
 

@@ -1,5 +1,6 @@
 """Fairness between groups of people."""
 
+from polarsfair._engine import unknown as _unknown
 from polarsfair._engine.compare import *
 from polarsfair.fairness import mitigation as mitigation
 from polarsfair.fairness._classes.by_class import *
@@ -23,3 +24,6 @@ from polarsfair.fairness._outcomes.top import *
 from polarsfair.fairness._scores.curves import *
 from polarsfair.fairness._scores.quality import *
 from polarsfair.fairness._scores.roc_area import *
+
+# Not a function of this name, after which a type checker would accept every attribute.
+globals()["__getattr__"] = _unknown.getattr_of(__name__)

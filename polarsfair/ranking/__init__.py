@@ -1,5 +1,6 @@
 """Quality, diversity and exposure of recommendations, and for whom."""
 
+from polarsfair._engine import unknown as _unknown
 from polarsfair._engine.compare import *
 from polarsfair.ranking._lists.gains import *
 from polarsfair.ranking._lists.masks import *
@@ -16,3 +17,6 @@ from polarsfair.ranking._shown.item_groups import *
 from polarsfair.ranking._shown.surprises import *
 from polarsfair.ranking._shown.user_groups import *
 from polarsfair.ranking._trec import *
+
+# Not a function of this name, after which a type checker would accept every attribute.
+globals()["__getattr__"] = _unknown.getattr_of(__name__)
