@@ -76,8 +76,8 @@ def _in_groups(
     lines = of_groups.view(table, slices, **_options(of_groups.view, metric))
     name, keys = n_of(metric.name), [*slices, *metric.result_keys]
     rows = known_rows(metric) if of_groups.rows is None else of_groups.rows
-    needs = dict(enumerate(of_groups.needs or (_lines_of_weight(metric),)))
-    needs = {hidden("need", number): each.cast(pl.Int64) for number, each in needs.items()}
+    needed = of_groups.needs or (_lines_of_weight(metric),)
+    needs = {hidden("need", number): each.cast(pl.Int64) for number, each in enumerate(needed)}
     known = lines.filter(pl.col(GROUP).is_not_null())
     groups = aggregated(known, [*keys, GROUP], {name: rows.cast(pl.Int64), **needs})
     groups = groups.with_columns(_takes_part(list(needs)).alias(_PART))

@@ -73,8 +73,9 @@ def functions() -> dict[str, Function]:
 
 def _described(name: str, function: Callable[..., Any]) -> Function | None:
     signature = inspect.signature(function)
-    first, *rest = signature.parameters.values() or [None]
-    if first is None or "Frame" not in str(first.annotation) or not _is_frame(signature):
+    parameters = list(signature.parameters.values())
+    first, rest = parameters[:1], parameters[1:]
+    if not any("Frame" in str(one.annotation) for one in first) or not _is_frame(signature):
         return None
     named = [one for one in rest if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
     return Function(
