@@ -286,6 +286,11 @@ def test_a_count_that_would_be_called_like_another_column() -> None:
     assert pf.evaluate(PEOPLE, both, **DECIDED).columns == ["f1", "f1_n"]
 
 
+def test_one_metric_is_a_number() -> None:
+    with pytest.raises(TypeError, match=r"pf\.evaluate\(df, fairness\.f1, counts=True"):
+        fairness.f1(PEOPLE, counts=True, **DECIDED)
+
+
 @pytest.mark.parametrize("counts", [1, "yes", None])
 def test_counts_is_true_or_false(counts: Any) -> None:
     with pytest.raises(TypeError, match=re.escape(f"`counts` is True or False, got {counts!r}")):
