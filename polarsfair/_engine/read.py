@@ -24,10 +24,11 @@ from polarsfair._engine.group_pairs import (
 from polarsfair._engine.metric import LineFormula, Metric, as_they_are
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined, n_of, shown_n
-from polarsfair._engine.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from polarsfair._engine.tally import Tally
 
 
 _BASE = hidden("base ")
