@@ -503,7 +503,9 @@ def test_the_column_has_the_name_that_was_asked_for(
 @BOTH
 def test_no_column_is_replaced(make: Callable[[pl.DataFrame], Any], fair: Mitigation) -> None:
     once = make(fair.transform(PEOPLE, key="id"))
-    with pytest.raises(ValueError, match=r"already has a column 'fair_pred'.*`name=\"fair_pred_2\"`"):
+    with pytest.raises(
+        ValueError, match=r"already has a column 'fair_pred'.*`name=\"fair_pred_2\"`"
+    ):
         fair.transform(once, key="id")
     with pytest.raises(ValueError, match="already has a column 'p'"):
         fair.transform(make(PEOPLE), key="id", name="p")

@@ -14,9 +14,7 @@ __all__ = ["cohen_kappa", "mcc"]
 
 # As floats: products of counts exceed 64 bits from a few billion rows on. Equal products are
 # rounded to equal floats, so that independence is exactly 0.
-_TP, _FP, _FN, _TN = (
-    count.cast(pl.Float64) for count in (rates.tp, rates.fp, rates.fn, rates.tn)
-)
+_TP, _FP, _FN, _TN = (count.cast(pl.Float64) for count in (rates.tp, rates.fp, rates.fn, rates.tn))
 _COVARIANCE = _TP * _TN - _FP * _FN
 
 _agreement = functools.partial(
