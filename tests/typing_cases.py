@@ -79,6 +79,12 @@ def cases() -> None:
     assert_type(fair.rates, pl.DataFrame)
     assert_type(fair.transform(df, key="d"), pl.DataFrame)
     assert_type(lf.pipe(fair.transform, key="d"), pl.LazyFrame)
+    assert_type(fair.transform(lf, key="d", name="repaired"), pl.LazyFrame)
+    assert_type(fairness.r2(df, pred="p", label="y"), float)
+    disparity = fairness.conditional_demographic_disparity
+    assert_type(disparity(lf, group="g", label="y", strata="d", ref="a"), pl.LazyFrame)
+    assert_type(clustering.matching(df, cluster="d", label="y"), pl.DataFrame)
+    assert_type(clustering.matching(lf, cluster="d", label="y", by="g"), pl.LazyFrame)
     chances: dict[str, str | pl.Expr] = {"a": "s", "b": 1 - pl.col("s")}
     assert_type(fairness.stat_parity(df, group=chances, pred="p"), float)
     assert_type(

@@ -51,6 +51,10 @@ TEXTBOOK = rows(*confusion("M", tp=3, fn=1, fp=1, tn=3), *confusion("F", tp=1, f
         (fairness.accuracy, 6 / 8, 5 / 8, 11 / 16),
         (fairness.balanced_accuracy, 3 / 4, 17 / 30, (4 / 7 + 7 / 9) / 2),  # (1/3 + 4/5) / 2
         (fairness.f1, 6 / 8, 2 / 5, 8 / 13),  # 2 TP / (2 TP + FP + FN)
+        # (9 - 1) / sqrt(4 4 4 4), (4 - 2) / sqrt(2 3 5 6), (28 - 6) / sqrt(6 7 9 10)
+        (fairness.mcc, 8 / 16, 2 / sqrt(180), 22 / sqrt(3780)),
+        # 2 (9 - 1) / (4 4 + 4 4), 2 (4 - 2) / (2 5 + 3 6), 2 (28 - 6) / (6 9 + 7 10)
+        (fairness.cohen_kappa, 16 / 32, 4 / 28, 44 / 124),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
