@@ -218,7 +218,7 @@ def _count_spreads(
     if items is None or features is None:
         msg = "item features are missing: add `items=<frame>, features=[...]`"
         raise TypeError(msg)
-    ks = depths(k)
+    ks, items = depths(k), as_lazy(items)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
     found = _lists(rows, by, ks, repeats, score=score, rank=rank, items=items, **roles)
     several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
@@ -254,10 +254,10 @@ def _members(items: pl.LazyFrame, features: Sequence[IntoColumn]) -> dict[str, p
 
 
 def _unit_vectors(
-    found: Shown, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
+    found: Shown, items: pl.LazyFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
 ) -> tuple[pl.LazyFrame, int]:
     """Return the items' features at length 1, with whether they have one, and their number."""
-    named = _members(as_lazy(items), features)
+    named = _members(items, features)
     frame = item_frame(found.rows, items, item, named, "features")
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
     largest = pl.max_horizontal(pl.col(name).abs() for name in named)
