@@ -90,7 +90,7 @@ def _shown_to_groups(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None)
 
 
 _RECOMMENDATIONS = OfGroups(
-    view=_shown_to_groups, rows=pl.col("n").sum(), takes_part=pl.col("n").sum() > 0
+    view=_shown_to_groups, rows=pl.col("n").sum(), needs=(pl.col("n").sum(),), alone=False
 )
 
 
