@@ -211,6 +211,21 @@ def test_tables_of_parts() -> None:
         pf.measure(finds, ranking.serendipity, k=7)
 
 
+def test_several_depths_are_each_alone() -> None:
+    recs, actual, items = drawn(6)
+    roles = {"user": "user", "item": "item", "score": "score", "popularity": "users"}
+    ks = [4, 1, None]
+    for metric, more in (
+        (ranking.surprisal, {"n_users": 8}),
+        (ranking.serendipity, {"actual": actual, "ties": "optimistic"}),
+    ):
+        given = {"items": items, **roles, **more}
+        together = pf.evaluate(recs, metric, k=ks, **given)
+        alone = [pf.evaluate(recs, metric, k=k, **given).item() for k in (None, 1, 4)]
+        assert together["k"].to_list() == [None, 1, 4]
+        assert together[metric.name].to_list() == pytest.approx(alone, rel=1e-15)
+
+
 # --- edges --------------------------------------------------------------------------------------
 
 SHOWN = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9]})
@@ -272,6 +287,8 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no users": ({"n_users": None}, ValueError, N_USERS),
     "no user": ({"n_users": 0}, ValueError, "a whole number from 1: got 0"),
     "a share": ({"n_users": 0.5}, ValueError, "a whole number from 1: got 0.5"),
+    "too many": ({"n_users": 2**63}, ValueError, "a whole number from 1: got 9223"),
+    "several": ({"n_users": [4, 8]}, ValueError, r"a whole number from 1: got \[4, 8\]"),
     "true": ({"n_users": True}, ValueError, "a whole number from 1: got True"),
     "normalized": ({"normalized": "no"}, ValueError, "`normalized` is True or False: got 'no'"),
     "no items": ({"items": None}, TypeError, "needs the role `items`"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from polarsfair._typing import IntoColumn, IntoFrame
 
-_CODE = hidden("code")
+_CODE, _KNOWN = hidden("code"), hidden("known")
 
 
 def coded_features(
@@ -33,13 +33,14 @@ def coded_features(
     frame = item_frame(rows, items, item, named, "features")
     dtypes = schema_of(frame, {name: pl.col(name) for name in named})
     plain = {n: key_of(Column("features", pl.col(n), dtype)) for n, dtype in dtypes.items()}
-    frame = frame.with_columns(**plain)
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
+    # A column, because every code reads it, and features may be hundreds.
+    frame = frame.with_columns(**plain).with_columns(known.alias(_KNOWN))
     codes = {
         hidden("code", j): pl.col(name).rank("dense").cast(pl.Int64) * len(features) + j
         for j, name in enumerate(named)
     }
-    coded = {name: pl.when(known).then(code) for name, code in codes.items()}
+    coded = {name: pl.when(_KNOWN).then(code) for name, code in codes.items()}
     return frame.with_columns(**coded).drop(list(named))
 
 

@@ -155,10 +155,11 @@ def check_users(name: str, n_users: Any) -> None:
     if n_users is None:
         msg = (
             f"`{name}` needs the number of users that `popularity` was counted over: add"
-            ' `n_users=...`, such as `n_users=history["user"].n_unique()`'
+            " `n_users=...`"
         )
         raise ValueError(msg)
-    if isinstance(n_users, bool) or not isinstance(n_users, Integral) or int(n_users) < 1:
+    whole = isinstance(n_users, Integral) and not isinstance(n_users, bool)
+    if not whole or not 0 < int(n_users) < 2**63:
         msg = f"`n_users` is a number of users, a whole number from 1: got {n_users!r}"
         raise ValueError(msg)
 
