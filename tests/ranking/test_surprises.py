@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError
+from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 from polarsfair import ranking
@@ -367,3 +368,27 @@ def test_dtypes(dtype: pl.DataType, sold: pl.DataType) -> None:
     plain = ranked.pipe(ranking.serendipity, SHOWN, **(roles | {"items": SOLD}))
     assert cast(ranked).pipe(ranking.serendipity, cast(SHOWN), **roles) == plain
     assert plain > 0
+
+
+def test_one_call_over_all_tables() -> None:
+    recs, actual, items = drawn(7)
+    clicks = actual.with_columns(click=pl.col("item") % 2)
+    metrics = [
+        ranking.ndcg,
+        ranking.dcg,
+        ranking.surprisal.bind(n_users=8),
+        ranking.surprisal.bind(n_users=9, normalized=False).alias("miuf"),
+        ranking.serendipity,
+        ranking.user_auc,
+        ranking.user_auc.bind(average="users").alias("by_user"),
+        ranking.intra_list_diversity,
+        ranking.intra_list_diversity.bind(metric="hamming").alias("hamming"),
+    ]
+    roles = {"user": "user", "item": "item", "score": "score", "popularity": "users"}
+    given = {**roles, "items": items, "features": ["users", pl.col("item") % 2]}
+    given |= {"actual": clicks, "relevance": "click"}
+    for k in (3, [1, 4]):
+        together = pf.evaluate(recs.lazy(), metrics, k=k, counts=True, **given).collect()
+        for metric in metrics:
+            alone = pf.evaluate(recs, metric, k=k, counts=True, **given)
+            assert_frame_equal(together.select(alone.columns), alone, rel_tol=1e-12, abs_tol=0)
