@@ -156,6 +156,16 @@ def test_columns_average_over_different_users() -> None:
     assert (found["recall_n"].item(), found["precision_n"].item()) == (3, 2)
 
 
+def test_each_k_has_its_users() -> None:
+    cut = {**LISTS, "k": [1, 2], "average_over": "all", "empty": 0}
+    metrics = [ranking.recall, ranking.ndcg, ranking.intra_list_diversity]
+    items = pl.DataFrame({"i": ["x", "y", "z"], "v": [0.0, 1.0, 2.0]})
+    for rows in (RECS, RECS.lazy()):
+        found = pf.evaluate(rows, metrics, counts=True, items=items, features="v", **cut)
+        n = found.lazy().collect().select("k", pl.col("^.*_n$"))
+        assert n.rows() == [(1, 5, 5, 0), (2, 5, 5, 2)]
+
+
 def test_what_a_catalogue_metric_is_of() -> None:
     roles = {"user": "u", "item": "i", "score": "s"}
     items = pl.DataFrame({"i": ["x", "y", "z", "q", "r"]})
