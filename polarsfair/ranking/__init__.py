@@ -15,3 +15,4 @@ from polarsfair.ranking._shown.finds import *
 from polarsfair.ranking._shown.item_groups import *
 from polarsfair.ranking._shown.surprises import *
 from polarsfair.ranking._shown.user_groups import *
+from polarsfair.ranking._trec import *

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import is_number, schema_of
 from polarsfair._engine.faults import Fault, raise_faults
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import aggregated, hidden, summed
 from polarsfair._engine.tally import Tally
@@ -21,7 +21,11 @@ from polarsfair._formula import quotient
 from polarsfair.ranking._depths import depths, lines_at, with_k
 from polarsfair.ranking._inputs import BAD_FEATURE, REPEATED_ITEM
 from polarsfair.ranking._lists.conventions import one_of
-from polarsfair.ranking._shown.differing import coded_features, differences_in_lists
+from polarsfair.ranking._shown.differing import (
+    coded_features,
+    differences_in_lists,
+    members_of,
+)
 from polarsfair.ranking._shown.recs import (
     Shown,
     filled_table,
@@ -36,7 +40,7 @@ from polarsfair.ranking._types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._lists.ranks import Repeats
 
 __all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]
@@ -73,7 +77,7 @@ def _count_overlaps(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -164,7 +168,7 @@ def _count_spreads(
     *,
     items: IntoFrame | None = None,
     features: IntoFeatures | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -185,9 +189,9 @@ def _count_spreads(
     rows, by, group, users, user, item, score, rank, k, repeats
         As in `ranking.overlaps`.
     items, features
-        A frame with a row per `item`, and its columns to compare by: numbers, or with
-        ``metric="hamming"`` anything. An item that it lacks, or whose features are not all known,
-        keeps its rank but is not compared.
+        A frame with a row per `item`, and its columns to compare by, or one of dtype Array (an
+        embedding): numbers, or with ``metric="hamming"`` anything. An item that it lacks, or whose
+        features are not all known, keeps its rank but is not compared.
     metric
         ``"cosine"``, or ``"hamming"``: the share of the features in which two items differ.
 
@@ -211,35 +215,29 @@ def _count_spreads(
     if items is None or features is None:
         msg = "item features are missing: add `items=<frame>, features=[...]`"
         raise TypeError(msg)
-    ks = depths(k)
+    ks, items = depths(k), as_lazy(items)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    found = _lists(rows, by, ks, repeats, score=score, rank=rank, **roles)
+    found = _lists(rows, by, ks, repeats, score=score, rank=rank, items=items, **roles)
     several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
-    if not several:
-        msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
-        raise ValueError(msg)
-    if metric == "hamming":
-        catalogue = coded_features(rows, items, item, several)
-        lists = differences_in_lists(found, catalogue, len(several), ks)
-        faults = [pl.col(REPEATED_ITEM).sum()]
+    hamming = metric == "hamming"
+    columns = members_of(items, several, numeric=not hamming)
+    faults = [pl.col(REPEATED_ITEM).sum()]
+    if hamming:
+        catalogue = coded_features(found, items, item, columns)
+        lists = differences_in_lists(found, catalogue, len(columns), ks)
     else:
-        catalogue = _unit_vectors(rows, items, item, several)
-        lists = _cosines_in_lists(found, catalogue, len(several), ks)
-        infinite = pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)
-        faults = [pl.col(REPEATED_ITEM).sum(), infinite]
+        catalogue = _unit_vectors(found, items, item, columns)
+        lists = _cosines_in_lists(found, catalogue, len(columns), ks)
+        faults += [pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)]
     return _spreads(found, lists, catalogue.select(faults), metric, ks)
 
 
 def _unit_vectors(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
+    found: Shown, items: pl.LazyFrame, item: IntoColumn | None, features: Sequence[pl.Expr]
 ) -> pl.LazyFrame:
     """Return the items' features at length 1, and whether they have a length (``vectors``)."""
     named = {hidden("unit", j): feature for j, feature in enumerate(features)}
-    frame = item_frame(rows, items, item, named, "features")
-    for name, dtype in schema_of(frame, {n: pl.col(n) for n in named}).items():
-        if not is_number(dtype):
-            msg = f"`features` holds {named[name]!s}, which is {dtype}: pass numeric columns"
-            raise TypeError(msg)
+    frame = item_frame(found.rows, items, item, named, "features")
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
     largest = pl.max_horizontal(pl.col(name).abs() for name in named)
     length = pl.sum_horizontal(pl.col(name) ** 2 for name in named).sqrt()
