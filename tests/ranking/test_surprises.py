@@ -392,3 +392,39 @@ def test_one_call_over_all_tables() -> None:
         for metric in metrics:
             alone = pf.evaluate(recs, metric, k=k, counts=True, **given)
             assert_frame_equal(together.select(alone.columns), alone, rel_tol=1e-12, abs_tol=0)
+
+
+def test_users_of_several_columns_nested_lists_and_wider_ids() -> None:
+    recs, actual, items = drawn(8)
+    clicks = actual.with_columns(click=pl.col("item") % 2)
+    day = (pl.col("user") % 2).alias("day")
+    who = pl.format("{} {}", "user", pl.col("user") % 2).alias("user")
+    roles = {"item": "item", "score": "score", "popularity": "users", "relevance": "click"}
+    given = {**roles, "items": items, "features": ["users"], "k": 3}
+    metrics = [
+        ranking.dcg,
+        ranking.surprisal.bind(n_users=8),
+        ranking.serendipity,
+        ranking.user_auc,
+        ranking.intra_list_diversity.bind(metric="hamming"),
+    ]
+    wanted = pf.evaluate(recs, metrics, actual=clicks, user="user", **given)
+    both = {"actual": clicks.with_columns(day), "user": ["user", "day"]}
+    named = {"actual": clicks.with_columns(who), "user": "user"}
+    nested = recs.group_by("user", maintain_order=True).agg("item", "score")
+    wide = {**given, "items": items.cast({"item": pl.UInt64}), "actual": clicks.cast(pl.Int32)}
+    for found in (
+        pf.evaluate(recs.with_columns(day), metrics, **both, **given),
+        pf.evaluate(recs.with_columns(who), metrics, **named, **given),
+        pf.evaluate(nested, metrics, actual=clicks, user="user", **given),
+        pf.evaluate(recs, metrics, user="user", **wide),
+    ):
+        assert_frame_equal(found, wanted, rel_tol=1e-12, abs_tol=0)
+    vectors = items.select("item", "users", both=pl.concat_arr("users", pl.col("item") % 3.0))
+    for metric in ("cosine", "hamming"):
+        more = {"user": "user", "item": "item", "metric": metric, "items": vectors}
+        found_, flat = (
+            recs.pipe(ranking.intra_list_diversity, features=features, **more)
+            for features in ("both", ["users", pl.col("item") % 3])
+        )
+        assert found_ == pytest.approx(flat, rel=1e-12)
