@@ -147,7 +147,8 @@ def _catalogue(
     """Return the items in the order of their popularity."""
     if popularity is None:
         unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
-        return item_frame(found.rows, items, item, {}, "popularity").with_columns(**unknown)
+        frame = item_frame(found.rows, items, item, {}, "popularity")
+        return frame.with_columns(**unknown)
     frame = popular_items(found.rows, items, item, popularity)
     ordered = frame.sort("popularity", "item", descending=[True, False], nulls_last=True)
     return ordered.with_row_index("order", 1).with_columns(pl.col("order").cast(pl.Int64))
