@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from polarsfair._engine import unknown
+from polarsfair._engine.request import unread_roles
 from polarsfair._typing import FAMILIES, ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from polarsfair._engine.metric import Metric
 
 COLUMNS = ("IntoColumn", "IntoFeatures", "IntoGroup", "IntoSlices")
 """What annotations of columns contain."""
@@ -73,9 +76,10 @@ def functions() -> dict[str, Function]:
 
 def _described(name: str, function: Callable[..., Any]) -> Function | None:
     signature = inspect.signature(function)
-    first, *rest = signature.parameters.values() or [None]
-    if first is None or "Frame" not in str(first.annotation) or not _is_frame(signature):
+    parameters = list(signature.parameters.values())
+    if not parameters or "Frame" not in str(parameters[0].annotation) or not _is_frame(signature):
         return None
+    rest = parameters[1:]
     named = [one for one in rest if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
     return Function(
         name=name,
@@ -122,6 +126,13 @@ def check(function: Function, given: Collection[str], *, metrics: bool, by: bool
                 f"it takes {', '.join(function.annotations)}"
             )
             raise ValueError(msg)
+
+
+def unread(function: Function, metrics: Sequence[Metric], given: Mapping[str, Any]) -> list[str]:
+    """List the roles that neither a function nor the metrics that it evaluates read."""
+    found = unread_roles(metrics, given)
+    named = {*ROLES, *extra_columns()} & {*given} if not function.open else found
+    return [name for name in given if name in named and name not in function.annotations]
 
 
 def _as_python(function: Function, name: str) -> str:
