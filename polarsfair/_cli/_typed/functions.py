@@ -118,7 +118,7 @@ def check(function: Function, given: Collection[str], *, metrics: bool, by: bool
             msg = f"`{function.name}` needs `{_as_python(function, name)}`"
             raise ValueError(msg)
     for name in typed:
-        known = name in function.annotations or name in ROLES
+        known = name in {*function.annotations, *ROLES, *extra_columns()}
         if not known and not (function.open and name not in ("metrics", "by")):
             advice = unknown.keyword_advice(name, function.annotations, ())
             msg = (
