@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import polarsfair as pf
 from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.request import HONEST, unread_roles
-from tests._samples import PEOPLE, SAMPLES, Sample
+from tests._samples import PEOPLE, SAMPLES, Sample, ready
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,7 +63,7 @@ def mixed(kind: str) -> list[Mixed]:
     named = {role for one in samples for role in one.frames}
     frames = {r: _widest([s.frames[r] for s in samples if r in s.frames]) for r in sorted(named)}
     roles = _usual([{**one.roles, **one.merged} for one in samples])
-    sampled = [metric for metric in pf.metrics() if _sample_of(metric) in samples]
+    sampled = [ready(metric) for metric in pf.metrics() if _sample_of(metric) in samples]
     return [
         Mixed([metric for metric in sampled if metric.keys == keys], rows, frames, roles)
         for keys in dict.fromkeys(metric.keys for metric in sampled)
