@@ -82,7 +82,11 @@ ROLES: Mapping[str, str] = {
     "strata": "Stratum of each row: groups are compared within strata.",
     "surrogate": "Column that predicts an unknown group, such as a postcode.",
 }
-"""Every role of every family, and what it is; one that a metric does not read changes nothing."""
+"""Every role of every family, and what it is.
+
+A column that any role names exists. Every metric of a call must read `weight`, and one of them
+each of `strata`, `propensity`, `surrogate` and `unit`; other roles may go unread.
+"""
 
 if TYPE_CHECKING:  # building them at run time would take longer than all other imports
     # Options and frames are checked when they are used. A type here would also reject a plain

@@ -87,6 +87,34 @@ class LineFormula(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class OfGroups:
+    """What a comparison of groups counts if the lines of its view are not groups, but pairs.
+
+    The value is a value of the rows of all groups that take part, if there are two to compare.
+
+    Attributes
+    ----------
+    view
+        ``(table, keys, *, options) -> lines`` of the table, with their group.
+    rows
+        The number of rows of one group, an aggregation; None: those with all that the metric reads.
+    needs
+        Numbers that are not 0 in a group that takes part, aggregations that add up over groups;
+        empty: the lines of some weight with all that the metric reads.
+    alone
+        Whether a group that is alone is compared with ``OVERALL``, which is itself.
+    compared
+        False if groups are not compared, although the metric takes ``ref``: all rows count then.
+    """
+
+    view: Callable[..., pl.LazyFrame] = as_they_are
+    rows: pl.Expr | None = None
+    needs: tuple[pl.Expr, ...] = ()
+    alone: bool = True
+    compared: bool = True
+
+
 class _Docstring:
     """The docstring of a metric with its roles as Parameters; that of the class for the class.
 
@@ -157,6 +185,12 @@ class Metric:
         Forms of this metric over other tables, for other roles or options.
     check
         ``(metric, schema of the table) -> None``: raises if its options do not fit the table.
+    n
+        ``(*, options) -> pl.Expr``, an aggregation over the lines of the view: the number of rows
+        (users, items) in the value's denominator, unweighted. None: the rows that have all that the
+        metric reads. If the metric has bases, it is that of one group, over the lines of a base;
+        None: the largest of those of the bases. If its view compares groups: see `OfGroups`, which
+        is the default of views with the option ``ref``.
     """
 
     name: str
@@ -174,6 +208,7 @@ class Metric:
     bases: tuple[Metric, ...] = ()
     variants: tuple[Variant, ...] = ()
     check: Callable[[Metric, pl.Schema], None] | None = None
+    n: Callable[..., pl.Expr] | OfGroups | None = None
     doc: str | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
 

@@ -1,6 +1,10 @@
 -- The mean cosine distance of two items among the first k of a list; the mean over lists with two
 -- such items.
 -- views: _exposure.sql
+-- n of: (SELECT slice, "group", "user" FROM first_k JOIN items USING (item)
+-- n of: WHERE x IS NOT NULL AND y IS NOT NULL AND z IS NOT NULL
+-- n of: GROUP BY ALL HAVING count(DISTINCT item) > 1)
+-- n: true
 WITH known AS (
     SELECT DISTINCT f.slice, f."group", f."user", f.item, i.x, i.y, i.z,
            sqrt(i.x * i.x + i.y * i.y + i.z * i.z) AS length

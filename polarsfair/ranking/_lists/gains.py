@@ -316,6 +316,7 @@ gains = Tally(
     sums={"users": pl.col("users").sum()},
     defaults={},
     together=("user",),
+    single=("ties", "repeats", "plan", "max_grade"),
     passed_on=("convention", "discount", "p", "gain", "max_grade"),
 )
 

@@ -164,7 +164,8 @@ def check_order(inputs: Inputs, ties: Ties, plan: Plan = "hits first") -> None:
 
 
 def _depth(k: Any) -> int:
-    depth = max((one for one in depths(k) if one is not None), default=WORD)
+    # Whole lists fit in one mask, or are refused when the query runs.
+    depth = max(WORD if one is None else one for one in depths(k))
     if depth > MOST:
         msg = f"a table of lists keeps at most {MOST} ranks, got k={depth}: use `ranking.gains`"
         raise ValueError(msg)
@@ -217,6 +218,7 @@ lists = Tally(
     sums={"users": pl.col("users").sum(), "repeats": pl.col("repeats").sum()},
     defaults={},
     together=("user",),
+    single=("ties", "repeats", "plan"),
 )
 
 

@@ -9,10 +9,10 @@ import polars as pl
 from polarsfair._engine.columns import check_anywhere, columns_of
 from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.metric import Metric
-from polarsfair._engine.read import read_sorted
-from polarsfair._engine.request import check_names
+from polarsfair._engine.request import check_names, keys_of
 from polarsfair._engine.rows import Role
 from polarsfair._engine.slices import hidden, summed
+from polarsfair._engine.tables import only, read_tables
 from polarsfair._engine.tally import check_distinct, check_keywords
 from polarsfair._typing import ROLES
 from polarsfair.ranking._inputs import fault_columns, grade_of, resolve
@@ -95,10 +95,10 @@ def per_user(
     columns = user_columns(user)
     parts = {f"{_USER} {i}": column for i, column in enumerate(columns)}
     slices = [*columns_of(by), *(column.alias(name) for name, column in parts.items())]
-    request = prepare(recs, metrics, slices, {**keywords, "actual": actual, "user": user})
+    call = prepare(recs, metrics, slices, {**keywords, "actual": actual, "user": user})
     names = {name: column.meta.output_name() for name, column in parts.items()}
-    check_names(request.metrics, [*request.slices[: -len(names)], *names.values()])
-    result = read_sorted(request.table, request.metrics, request.slices)
+    check_names(call.metrics, [*call.slices[: -len(names)], *names.values()])
+    result = read_tables(call.requests, call.metrics, call.slices)
     return result.rename(names)
 
 
@@ -231,13 +231,15 @@ def compare_conventions(
     slices = [column.meta.output_name() for column in columns_of(by)]
     check_distinct([*names, "convention", *slices])
     bound = [metric.bind(convention=name) for name in CONVENTIONS for metric in chosen]
-    request = prepare(recs, bound, by, {**keywords, "actual": actual})
-    size, more, order = len(chosen), request.metrics[0].result_keys, hidden("order")
-    check_names(request.metrics[:size], request.slices)
+    call = prepare(recs, bound, by, {**keywords, "actual": actual})
+    size, order = len(chosen), hidden("order")
+    more = keys_of(call.metrics)
+    check_names(call.metrics[:size], call.slices)
     parts = []
     for number, name in enumerate(CONVENTIONS):
-        own = request.metrics[number * size : (number + 1) * size]
+        own = call.metrics[number * size : (number + 1) * size]
         labels = pl.lit(name).alias("convention"), pl.lit(number).alias(order)
-        parts.append(read_sorted(request.table, own, request.slices).with_columns(*labels))
-    result = pl.concat(parts).sort(*request.slices, order, *more)
-    return result.select(*request.slices, "convention", *more, *names)
+        values = read_tables(only(call.requests, own), own, call.slices)
+        parts.append(values.with_columns(*labels))
+    result = pl.concat(parts).sort(*call.slices, order, *more)
+    return result.select(*call.slices, "convention", *more, *names)
