@@ -240,37 +240,47 @@ def resolve(
     `rec_roles` are further columns of `recs`, `actual_roles` further columns of `actual`. The items
     of the catalogue `items` are only brought to the dtype of the others.
     """
-    if actual is None or user is None or item is None:
-        missing = [n for n, v in (("actual", actual), ("user", user), ("item", item)) if v is None]
-        msg = f"ranked lists need `{missing[0]}`: pass `actual=<frame>, user=..., item=...`"
-        raise TypeError(msg)
-    given = {ACTUAL: actual, USERS: users, ITEMS: items}
-    frames = {RECS: recs} | {n: as_lazy(one) for n, one in given.items() if one is not None}
-    columns, items_of = user_columns(user), as_column(item, "item")
-    check_ids(frames, columns, items_of)
-    opened = _unnested(frames, items_of, {RECS: rec_roles, ACTUAL: actual_roles or {}})
+    frames = _lazy_frames(recs, user, item, actual, users, items)
+    columns, listed = user_columns(user), as_column(item, "item")
+    check_ids(frames, columns, listed)
+    opened = _unnested(frames, listed, {RECS: rec_roles, ACTUAL: actual_roles or {}})
     frames |= {name: one.opened(one.frame) for name, one in opened.items()}
-    listed = {n: opened[n].item if n in opened else items_of for n in frames if n != USERS}
-    ids = id_columns(frames, columns, listed)
+    items_of = {n: opened[n].item if n in opened else listed for n in frames if n != USERS}
+    ids = id_columns(frames, columns, items_of)
     slices = hidden_slices(column.meta.output_name() for column in by)
     frames.pop(ITEMS, None)
     parts = parts_of(frames.values(), group)
     keys = key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
     names = user_names(columns)
-    of_users: dict[str, Any] = {"users": None}
-    if keys.get(USERS):
-        found = Rows.of(frames[USERS], (), more={**keys[USERS], **ids[USERS]})
-        of_users = {"users": _keyed_by_user(_with_keys(found, slices, keys[USERS]), [*ids[USERS]])}
-        of_users |= {"of_user": tuple(ids[USERS])}
+    of_users = frames.get(USERS) if keys.get(USERS) else None
     return Inputs(
         slices=slices,
         parts=tuple(parts),
         user=names,
         nested=tuple(name for name in opened if opened[name].lists),
-        **of_users,
+        users=None if of_users is None else _users(of_users, ids[USERS], keys[USERS], slices),
+        of_user=tuple(ids.get(USERS, names)),
         **_recs(opened[RECS], ids[RECS], keys[RECS], slices, names),
         **_actual(opened[ACTUAL], ids[ACTUAL], keys[ACTUAL], slices, names),
     )
+
+
+def _lazy_frames(
+    recs: pl.LazyFrame,
+    user: IntoUser | None,
+    item: IntoColumn | None,
+    actual: IntoFrame | None,
+    users: IntoFrame | None,
+    items: IntoFrame | None,
+) -> dict[str, pl.LazyFrame]:
+    """Return the frames that were given; raise if one of them or an id is missing."""
+    needed = {ACTUAL: actual, "user": user, "item": item}
+    missing = [name for name, one in needed.items() if one is None]
+    if missing:
+        msg = f"ranked lists need `{missing[0]}`: pass `actual=<frame>, user=..., item=...`"
+        raise TypeError(msg)
+    given = {RECS: recs, ACTUAL: actual, USERS: users, ITEMS: items}
+    return {name: as_lazy(one) for name, one in given.items() if one is not None}
 
 
 def _unnested(
@@ -349,8 +359,15 @@ def _actual(
     return {"actual": replace(rows, frame=first), "truths": truths}
 
 
-def _keyed_by_user(rows: Rows, user: Sequence[str]) -> Rows:
-    return replace(rows, frame=one_per_id(rows.frame, user, rows.keys, REPEATED_USER))
+def _users(
+    frame: pl.LazyFrame,
+    ids: Mapping[str, pl.Expr],
+    keys: Mapping[str, pl.Expr],
+    slices: Mapping[str, str],
+) -> Rows:
+    """Return the frame of users with one line per user."""
+    rows = _with_keys(Rows.of(frame, (), more={**keys, **ids}), slices, keys)
+    return replace(rows, frame=one_per_id(rows.frame, list(ids), rows.keys, REPEATED_USER))
 
 
 def with_users(inputs: Inputs, lines: pl.LazyFrame) -> pl.LazyFrame:

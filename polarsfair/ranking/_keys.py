@@ -35,7 +35,7 @@ RECS, ACTUAL, USERS, ITEMS = "recs", "actual", "users", "items"
 _NARROW = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
-def user_columns(user: IntoUser) -> list[pl.Expr]:
+def user_columns(user: IntoUser | None) -> list[pl.Expr]:
     """Return the columns that are a user together."""
     columns = columns_of(user, "user")
     if not columns:

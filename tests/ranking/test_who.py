@@ -516,3 +516,18 @@ def test_a_catalogue_without_the_item() -> None:
         pl.exceptions.ColumnNotFoundError, match=r"`items.rename\({\"items\": \"item\""
     ):
         ranking.coverage(RECS, items=ITEMS.rename({"item": "items"}), user="user", item="item")
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+def test_sessions_and_nested_lists_in_a_call_of_several_tables(*, lazy: bool) -> None:
+    metrics = [ranking.ndcg, ranking.coverage, ranking.ctr, ranking.inter_list_diversity]
+    roles = ROLES | {"user": ["user", "day"], "k": [1, 3], "counts": True}
+    wanted = pf.evaluate(
+        concatenated(RECS), metrics, actual=concatenated(ACTUAL), **roles | {"user": "user"}
+    )
+    folded = nested(RECS), nested(ACTUAL)
+    for recs, actual in ((RECS, ACTUAL), folded):
+        given: Any = recs.lazy() if lazy else recs
+        found = pf.evaluate(given, metrics, actual=actual, **roles)
+        equal(found.collect() if lazy else found, wanted)
+    assert "ndcg_n" in wanted.columns
