@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -91,7 +92,8 @@ def check_read(
     Of `rates`, there is a command that reads a group.
     """
     for name in unread:
-        by_group = f"polarsfair by-group LAKE --metrics {what} --group {','.join(roles[name])}"
+        typed = " ".join(f"{flag(name)} {shlex.quote(text)}" for text in roles[name])
+        by_group = f"polarsfair by-group LAKE --metrics {what} {typed}"
         instead = f", or write `{by_group}`" if name == "group" and rates else ""
         msg = f"`{flag(name)}` is not read by {what}: leave it out{instead}"
         raise ValueError(msg)
