@@ -425,7 +425,7 @@ def test_by_group_shows_every_group() -> None:
     of_f = cells["F", "selection_rate"]
     assert (of_f["n"], of_f["value"], of_f["difference"], of_f["ratio"]) == (8, 0.25, -0.25, 0.5)
     tpr = cells["F", "true_positive_rate"]
-    assert tpr["n"] == 8  # rows whose prediction and label are known, not the denominator
+    assert tpr["n"] == 3  # the labelled positives
     assert tpr["difference"] == pytest.approx(-5 / 12)
     assert tpr["ratio"] == pytest.approx(4 / 9)
     unknown = cells[None, "selection_rate"]
