@@ -37,7 +37,6 @@ from polarsfair._cli._typed.arguments import (
     TallyName,
     Word,
 )
-from polarsfair._cli.demo import run_demo
 from polarsfair._engine.frames import fault_message
 from polarsfair._engine.request import unread_roles
 
@@ -75,7 +74,7 @@ def _about(
 
 
 @app.command(epilog="\n\n".join(EXAMPLES))
-@role_flags.with_roles()
+@role_flags.with_roles
 def evaluate(
     lake: Lake,
     metrics: Metrics,
@@ -107,7 +106,7 @@ def evaluate(
 
 
 @app.command("by-group")
-@role_flags.with_roles()
+@role_flags.with_roles
 def by_group(
     lake: Lake,
     metrics: Metrics,
@@ -139,8 +138,8 @@ def by_group(
     call.deliver(frame, out, show.frame, overwrite=overwrite)
 
 
-@app.command("frame", epilog=f"Functions: {', '.join(functions.functions())}.")
-@role_flags.with_roles(functions.extra_columns())
+@app.command("frame", cls=role_flags.FrameCommand)
+@role_flags.with_roles
 def frame_of(
     name: FunctionName,
     lake: Lake,
@@ -173,7 +172,7 @@ def frame_of(
 
 
 @app.command()
-@role_flags.with_roles()
+@role_flags.with_roles
 def tally(
     lake: Lake,
     tally: TallyName = "fairness.decisions",
@@ -279,6 +278,8 @@ def demo(
     ] = None,
 ) -> None:
     """Write a sample lake of loan decisions and show how fair they are."""
+    from polarsfair._cli.demo import run_demo  # it imports the families
+
     run_demo(rows, directory)
 
 
@@ -329,7 +330,8 @@ def flags_of(command: str = "") -> set[str]:
     """Return the flags of a command; of all commands if there is no such command."""
     commands = _commands()
     chosen = [commands[command]] if command in commands else list(commands.values())
-    return {"--help", *(flag for one in chosen for param in one.params for flag in param.opts)}
+    params = (param for one in chosen for param in one.get_params(typer.Context(one)))
+    return {"--help", *(flag for param in params for flag in param.opts)}
 
 
 def _one_line(error: Exception, known: set[str]) -> str:

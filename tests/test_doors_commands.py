@@ -486,7 +486,7 @@ def test_the_family_is_listed_whole(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("zzzz", "nothing is called 'zzzz', or says it: `polarsfair metrics` lists all"),
+        ("zzzz", "nothing is called 'zzzz': `polarsfair metrics` lists all"),
         ("gini_indx", "did you mean 'ranking.gini'?"),
         ("stat_party", "did you mean 'stat_parity'?"),
         ("MetricFrame", "write pf.by_group"),

@@ -180,7 +180,7 @@ def test_13_hidden_members_are_not_explained(run: Run) -> None:
     for name in ("fairness.__doc__", "ranking.__name__", "__doc__"):
         code, out, err = run("metrics", name)
         assert (code, out) == (2, "")
-        assert "there is no metric called" in err
+        assert err == f"polarsfair: nothing is called {name!r}: `polarsfair metrics` lists all\n"
 
 
 def test_2_errors_name_the_files_of_tables(run: Run, tmp_path: Path) -> None:

@@ -282,8 +282,8 @@ def test_16_a_broken_file_among_many_is_named(
 
 
 def test_16_the_conversion_that_is_advised_works(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "rows.csv").write_text("x\n1\n0\n")
-    code, _, said = run("evaluate", tmp_path / "rows.csv", "--metrics", "base_rate", "--label", "x")
+    (tmp_path / "rows.txt").write_text("x,y\n1,a\n0,b\n")
+    code, _, said = run("evaluate", tmp_path / "rows.txt", "--metrics", "base_rate", "--label", "x")
     command = said.split("`")[1].replace("python", sys.executable, 1)
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)
     assert code == 2

@@ -296,7 +296,7 @@ def test_11_out_refuses_other_inputs_too(run: Run, lake: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("source", "out"),
     [
-        ("{lake}", "{lake}/values.csv"),
+        ("{lake}", "{lake}/values.json"),
         ("{lake}/day=1/rows.parquet", "{lake}/day=1/new.parquet"),
         ("{lake}/*/rows.parquet", "{lake}/day=1/new.parquet"),
         ("{lake}", "{lake}/_tables.parquet"),

@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 import polarsfair as pf
 import polarsfair.namespace
 from polarsfair import _typing, clustering, fairness, ranking
-from polarsfair._cli import parse
+from polarsfair._cli._typed import names
 
 ROWS = pl.DataFrame(
     {
@@ -347,7 +347,7 @@ def test_what_is_bound_wins_inside_comparisons_too() -> None:
 
 def test_every_tally_is_offered_by_name() -> None:
     with pytest.raises(ValueError, match=r"fairness.benefits, .*fairness.decisions, "):
-        parse.tally("fairness.decision")
+        names.tally("fairness.decision")
 
 
 # what an editor sees

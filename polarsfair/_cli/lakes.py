@@ -70,7 +70,12 @@ def open_lakes(requested: Iterable[Sequence[str]]) -> list[Lake]:
 
 def open_each(sources: Sequence[str]) -> list[Lake]:
     """Open every file as a lake of its own, because stored tables may differ in their columns."""
-    return _with_common_hive([_opened([path]) for path in files.find(sources, PARQUET.suffixes)])
+    paths = files.find(sources, PARQUET.suffixes)
+    for path in paths:
+        if format_of(path) is not PARQUET and not files.is_url(path):
+            msg = f"{path!r} cannot be read as Parquet: {_what_it_is(path)}"
+            raise ValueError(msg)
+    return _with_common_hive([_opened([path]) for path in paths])
 
 
 def check_unchanged(lakes: Iterable[Lake]) -> None:

@@ -189,6 +189,6 @@ def _wrap(first: object) -> str:
     """Return how the first argument becomes a frame, if it is not one."""
     if is_frame(first):
         return ""
-    if isinstance(first, str) or hasattr(first, "__fspath__"):
-        return f"read the file with `pl.scan_parquet({str(first)!r})` and "
-    return "wrap the data in `pl.DataFrame({...})`, a column each, and "
+    file = isinstance(first, str) or hasattr(first, "__fspath__")
+    read = f" (a file with `pl.scan_parquet({str(first)!r})`)" if file else ", a column each,"
+    return f"wrap the data in `pl.DataFrame({{...}})`{read} and "

@@ -550,7 +550,9 @@ def test_an_option_that_does_not_exist_is_refused_whatever_its_value(make: Make)
 @BOTH
 def test_roles_are_keywords(make: Make) -> None:
     positional: Any = fairness.stat_parity
-    with pytest.raises(TypeError, match=r'by keyword, such as `group="sex"`'):
+    with pytest.raises(
+        TypeError, match=r'columns by name.*`fairness.stat_parity\(df, group="<column>"'
+    ):
         positional(make(ROWS), "sex", "hired")
 
 

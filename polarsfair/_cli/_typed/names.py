@@ -172,6 +172,8 @@ def search(word: str) -> pl.DataFrame:
     A word is looked for in names, names elsewhere and summaries.
     """
     listed = pl.concat([pf.catalog(), functions.catalog()], how="diagonal")
+    if word.rpartition(".")[2].startswith("_"):
+        return listed.clear()
     if word in FAMILIES:
         return listed.filter(family=word)
     if found := unknown.homes(word):
@@ -189,7 +191,8 @@ def search(word: str) -> pl.DataFrame:
 
 def unknown_word(word: str) -> str:
     """Return the message for a word that nothing is found for."""
-    return f"nothing is called {word!r}, or says it: {instead(word)}`polarsfair metrics` lists all"
+    hint = "" if word.rpartition(".")[2].startswith("_") else instead(word)
+    return f"nothing is called {word!r}: {hint}`polarsfair metrics` lists all"
 
 
 def by_tally(tables: Sequence[str]) -> dict[pf.Tally | None, list[str]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from polarsfair._cli._typed.functions import extra_columns
 from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
@@ -29,26 +32,42 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def with_roles(
-    more: Mapping[str, str] | None = None,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command, which takes all roles as the mapping `roles`, a flag for each of them.
+class FrameCommand(TyperCommand):
+    """A command with flags for the columns that functions take and that are no roles.
 
-    `more` are columns that are no roles and have a flag as well, with its help.
+    They are found in the families, which are imported only when the command is called.
     """
-    return functools.partial(_with_roles, {} if more is None else more)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """List the parameters, those that are found included."""
+        return [*super().get_params(ctx), *_found_flags()]
 
 
-def _with_roles(more: Mapping[str, str], command: Callable[..., None]) -> Callable[..., None]:
+@functools.cache
+def _found_flags() -> tuple[Any, ...]:
+    found = [_parameter(name, _option(name, words)) for name, words in extra_columns().items()]
+
+    def taking(**_: object) -> None: ...
+
+    annotations = {one.name: one.annotation for one in found}
+    vars(taking).update(__signature__=inspect.Signature(found), __annotations__=annotations)
+    other = typer.Typer(add_completion=False)
+    other.command()(taking)
+    return tuple(typer.main.get_command(other).params)
+
+
+def with_roles(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, which takes all roles as the mapping `roles`, a flag for each of them."""
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "roles"]
-    added = [_parameter(name, _option(name, words)) for name, words in {**ROLES, **more}.items()]
+    added = [_parameter(name, _option(name, words)) for name, words in ROLES.items()]
+    taken = {parameter.name for parameter in own}
     gone = _parameter("role", typer.Option("--role", hidden=True))
 
     @functools.wraps(command)
     def with_flags(**given: Any) -> None:
         check_gone(given.pop("role"))
-        texts = {parameter.name: given.pop(parameter.name) for parameter in added}
+        texts = {name: given.pop(name) for name in [*given] if name not in taken}
         command(**given, roles={name: listed for name, listed in texts.items() if listed})
 
     shown = signature.replace(parameters=[*own, *added, gone])
@@ -91,7 +110,8 @@ def check_read(
     Of `rates`, there is a command that reads a group.
     """
     for name in unread:
-        by_group = f"polarsfair by-group LAKE --metrics {what} --group {','.join(roles[name])}"
+        typed = " ".join(f"{flag(name)} {shlex.quote(text)}" for text in roles[name])
+        by_group = f"polarsfair by-group LAKE --metrics {what} {typed}"
         instead = f", or write `{by_group}`" if name == "group" and rates else ""
         msg = f"`{flag(name)}` is not read by {what}: leave it out{instead}"
         raise ValueError(msg)
