@@ -296,6 +296,19 @@ def test_a_count_that_would_be_called_like_another_column() -> None:
     assert pf.evaluate(PEOPLE, both, **DECIDED).columns == ["f1", "f1_n"]
 
 
+@pytest.mark.parametrize("name", ["^x$", "*", "<b>", "n", "ж"])
+def test_a_metric_may_be_called_anything(name: str) -> None:
+    metric = fairness.f1.alias(name)
+    found = pf.evaluate(PEOPLE, [metric, fairness.auc], counts=True, **DECIDED, score="chance")
+    assert found.columns == [name, f"{name}_n", "auc", "auc_n"]
+    assert found.row(0) == (pytest.approx(2 / 3), 4, pytest.approx(7 / 9), 6)
+    assert pf.evaluate(PEOPLE, metric, **DECIDED).row(0) == (pytest.approx(2 / 3),)
+    shown = pf.by_group(PEOPLE, metric, **DECIDED)
+    assert shown.select("group", "metric", "n", "value").rows() == [
+        (None, name, 1, 1.0), ("F", name, 3, 0.5), ("M", name, 0, None),
+    ]  # fmt: skip
+
+
 def test_one_metric_is_a_number() -> None:
     with pytest.raises(TypeError, match=r"pf\.evaluate\(df, fairness\.f1, counts=True"):
         fairness.f1(PEOPLE, counts=True, **DECIDED)

@@ -48,6 +48,7 @@ def cases() -> None:
     # The verbs and tallies give the kind of frame that they are given.
     assert_type(pf.evaluate(df, [fairness.stat_parity], group="g", pred="p"), pl.DataFrame)
     assert_type(pf.evaluate(lf, fairness.stat_parity, group="g", pred="p"), pl.LazyFrame)
+    assert_type(pf.evaluate(lf, fairness.f1, pred="p", label="y", counts=True), pl.LazyFrame)
     assert_type(fairness.decisions(df, group="g", pred="p"), pl.DataFrame)
     assert_type(fairness.decisions(lf, group="g", pred="p"), pl.LazyFrame)
     assert_type(pf.measure(fairness.decisions(df, group="g", pred="p"), fairness.f1), pl.DataFrame)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
+from polarsfair._engine.columns import exactly
 from polarsfair._engine.compare import check_rate
 from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.group_pairs import REFERENCE, other_of
@@ -208,7 +209,7 @@ def _long(
     ref: Any,
     dtype: pl.DataType,
 ) -> pl.LazyFrame:
-    value, known = pl.col(metric.name), pl.col(GROUP).is_not_null()
+    value, known = exactly(metric.name), pl.col(GROUP).is_not_null()
     if ref is None:
         other = pl.lit(None, dtype=pl.Float64)
     elif isinstance(ref, Everyone):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from polarsfair._engine.columns import exactly
 from polarsfair._engine.counts import in_lines, in_table, of_comparison, options_of
 from polarsfair._engine.group_pairs import (
     Comparison,
@@ -90,8 +91,8 @@ def arranged(
     `inner` maps the caller's names of the slices to the hidden ones.
     """
     all_keys = [*inner.values(), *keys]
-    shown = [pl.col(name) for metric in metrics for name in (metric.name, n_of(metric.name))]
-    result = result.select(*all_keys, *(shown if counts else (metric.name for metric in metrics)))
+    names = [[m.name, n_of(m.name)] if counts else [m.name] for m in metrics]
+    result = result.select(*all_keys, *(exactly(name) for each in names for name in each))
     result = result.sort(all_keys) if all_keys else result
     if counts:
         result = result.rename({n_of(metric.name): shown_n(metric.name) for metric in metrics})
@@ -144,7 +145,8 @@ def _aggregate(
     values = {name: formula.cast(pl.Float64) for name, formula in formulas.items()}
     # Negative zero, such as an entropy's, would make a quotient by it infinite on the wrong side.
     return aggregated(lines, keys, values | counts).with_columns(
-        pl.when(pl.col(name) == 0).then(0.0).otherwise(name).alias(name) for name in values
+        pl.when(exactly(name) == 0).then(0.0).otherwise(exactly(name)).alias(name)
+        for name in values
     )
 
 
