@@ -40,6 +40,9 @@ __all__ = [
 
 _SIZE, _LARGEST, _F = pl.col("size"), pl.col("largest"), pl.col("f")
 
+_NUMBERED = ["cluster_number", "label_number", "w"]
+"""What the assignment reads of every cell."""
+
 
 def _clusters(table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None) -> pl.LazyFrame:
     """View one line per cluster: its size, its largest cell and its F."""
@@ -285,11 +288,8 @@ def maximum_matching() -> pl.Expr:
     >>> df.pipe(clustering.maximum_matching, cluster="c", label="y")
     0.6
     """
-    agreed = number_of_slice(["cluster_number", "label_number", "w"], matched)
+    agreed = number_of_slice(_NUMBERED, matched)
     return quotient(agreed, (TIMES * SHARED).sum())
-
-
-_NUMBERED = ["cluster_number", "label_number", "w"]
 
 
 @lazy_or_eager
@@ -304,8 +304,8 @@ def matching(
 ) -> pl.LazyFrame:
     """Match clusters with labels one to one, such that as many rows as possible agree.
 
-    The matching behind `maximum_matching`: the sum of ``n`` over all rows of known cluster and
-    label.
+    The pairs behind `maximum_matching`, which is the sum of ``n``, over the number of rows of known
+    cluster and label.
 
     Parameters
     ----------
@@ -325,8 +325,8 @@ def matching(
     -------
     pl.DataFrame or pl.LazyFrame
         One row per slice and matched pair, sorted: the slices, ``cluster``, ``label`` and ``n``,
-        the rows that have both (with ``weight``, the sum of their weights). A cluster or label that
-        no row matches is left out. With `noise` there may be several rows of the noise, each of
+        the rows that have both (with ``weight``, the sum of their weights). A cluster or label
+        without a partner is left out. With `noise` there may be several rows of the noise, each of
         them one row of the frame.
 
     Notes
