@@ -185,8 +185,8 @@ def test_12_every_flag_refuses(
     secret.write_text("a\n1\n")
     text = f"x IN (SELECT a FROM read_csv('{secret}'))"
     given = [flag + text] if flag.endswith("=") else [flag, text]
+    metrics = "stat_parity,fairness.auc"
     with pytest.raises(SystemExit, match="2"):
-        metrics = "stat_parity,fairness.auc"
         cli.main(["evaluate", str(lake), "--metrics", metrics, "--pred", "x > 1", *given])
     said = capsys.readouterr().err
     assert "is not an expression over the columns of the lake" in said

@@ -82,7 +82,7 @@ def scan_run(source: Sources) -> pl.LazyFrame:
     >>> from polarsfair import ranking
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = Path(directory, "model.run")
-    ...     _ = path.write_text("q1 Q0 d7 1 0.9 model\\nq1 Q0 d8 2 0.4 model\\n")
+    ...     _ = path.write_text("q1 Q0 d7 1 0.9 model\nq1 Q0 d8 2 0.4 model\n")
     ...     ranking.scan_run(path).collect()
     shape: (2, 5)
     ┌──────┬──────┬──────┬───────┬───────┐
@@ -120,7 +120,7 @@ def scan_qrels(source: Sources) -> pl.LazyFrame:
     >>> from polarsfair import ranking
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = Path(directory, "test.qrels")
-    ...     _ = path.write_text("q1 0 d7 2\\nq1 0 d9 0\\n")
+    ...     _ = path.write_text("q1 0 d7 2\nq1 0 d9 0\n")
     ...     ranking.scan_qrels(path).collect()
     shape: (2, 3)
     ┌──────┬──────┬───────────┐
