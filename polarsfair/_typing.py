@@ -24,6 +24,7 @@ IntoColumn: TypeAlias = str | pl.Expr
 IntoSlices: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
 IntoGroup: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr] | Mapping[Any, str | pl.Expr]
 IntoFeatures: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
+IntoUser: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
 IntoK: TypeAlias = int | Sequence[int | None] | None
 
 Better: TypeAlias = Literal["lower", "higher", "ideal"] | None
@@ -61,12 +62,18 @@ ROLES: Mapping[str, str] = {
     "label": "True label: a column or expression.",
     "score": "Score: a column or expression of numbers.",
     "weight": "Weight of each row: a column or expression of numbers of at least 0.",
-    "user": "User: a column or expression.",
-    "item": "Item: a column or expression.",
+    "user": (
+        "User: a column or expression; a list of them, such as a user and a day, is one key\n"
+        "together."
+    ),
+    "item": (
+        "Item: a column or expression. A column of lists is a row per user: `score`, `rank` and\n"
+        "`relevance` are then lists of the same length, or the order of the list is the rank."
+    ),
     "rank": "Rank of a recommendation in its list, from 1: in place of `score`.",
     "relevance": "Relevance of an item, in `actual`: 0 or null is not relevant.",
     "cluster": "Cluster of each row: a column or expression.",
-    "features": "Features: a list of columns or expressions.",
+    "features": "Features: columns or expressions; one of dtype Array holds several of them.",
     "unit": "Sampling unit, such as a household: a column or expression.",
     "other": "Cluster of an edge's other end: a column or expression.",
     "value": "What is averaged over matches, in `actual`, in place of `relevance`.",
@@ -148,7 +155,7 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         users: Option
 
     class _Ranking(_RankingItems, total=False):
-        user: IntoColumn | None
+        user: IntoUser | None
 
     class _Clustering(TypedDict, total=False):
         cluster: IntoColumn | None

@@ -100,6 +100,15 @@ def cases() -> None:
     assert_type(ranking.ndcg(recs, actual, user="d", item="g", score="score"), float)
     assert_type(ranking.ndcg(recs, actual, user="d", item="g", k=[1, 5]), pl.DataFrame)
     assert_type(ranking.ndcg(recs, actual.lazy(), user="d", item="g"), pl.LazyFrame)
+    sessions: list[str | pl.Expr] = ["d", pl.col("g")]
+    assert_type(ranking.ndcg(recs, actual, user=sessions, item="g", score="score"), float)
+    assert_type(ranking.ndcg(recs, actual, user=["d", "g"], item="g", score="score"), float)
+    assert_type(recs.pipe(ranking.coverage, user=("d", "g"), item="g"), float)
+    assert_type(ranking.overlaps(recs, user=["d", "g"], item="g"), pl.DataFrame)
+    assert_type(ranking.per_user(recs, actual, ranking.ndcg, user=["d", "g"]), pl.DataFrame)
+    assert_type(ranking.support(recs, actual, user=["d", "g"], item="g"), pl.DataFrame)
+    assert_type(ranking.scan_run("model.run"), pl.LazyFrame)
+    assert_type(ranking.scan_qrels(["a.qrels", "b.qrels"]), pl.LazyFrame)
 
 
 def mistakes() -> None:
@@ -119,5 +128,6 @@ def mistakes() -> None:
     ranking.per_user(df, df, ranking.ndcg, user="d", itm="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     ranking.support(df, df, user="d", item="p", relevence="y")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     ranking.compare_conventions(df, df, ranking.ndcg, usr="d")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    ranking.ndcg(df, df, user=[1, 2], item="p")  # type: ignore[list-item]  # pyright: ignore[reportCallIssue, reportArgumentType]
     fairness.stat_parity_by_class(lf, groop="g", pred="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     fairness.stat_parity(df, group="g", pred=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]

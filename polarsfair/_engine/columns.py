@@ -280,6 +280,36 @@ def check_number(column: Column) -> None:
         raise TypeError(msg)
 
 
+def opened_feature(name: str, column: pl.Expr, dtype: pl.DataType) -> dict[str, pl.Expr]:
+    """Return a feature by its name, or the members of an array by hidden names.
+
+    A row without an array lacks all of its members.
+    """
+    if isinstance(dtype, pl.List):
+        msg = (
+            f"the feature {name!r} is {dtype}, whose lists may differ in length: make it an array,"
+            f' `features=pl.col("{name}").list.to_array(<width>)`'
+        )
+        raise TypeError(msg)
+    if not isinstance(dtype, pl.Array):
+        return {name: column}
+    if dtype.inner.is_nested():
+        msg = (
+            f"the feature {name!r} is {dtype}, whose members are not numbers: reshape it,"
+            f' `features=pl.col("{name}").reshape((-1, <width>))`'
+        )
+        raise TypeError(msg)
+    return {hidden(name, i): column.arr.get(i) for i in range(dtype.size)}
+
+
+def feature_shown(name: str) -> str:
+    """Return how a message names a feature, or a member of an array."""
+    if not name.startswith(MARK):
+        return repr(name)
+    array, _, number = name.removeprefix(MARK).rpartition(" ")
+    return f"{array!r} (at {number})"
+
+
 def binary_of(column: Column) -> pl.Expr:
     """Return a 0/1 column as a cheap key: Booleans and integers as they are, floats mapped."""
     dtype, expression = column.dtype, column.expression

@@ -13,6 +13,7 @@ from polarsfair.ranking._shown.diversity import *
 from polarsfair.ranking._shown.exposure import *
 from polarsfair.ranking._shown.item_groups import *
 from polarsfair.ranking._shown.user_groups import *
+from polarsfair.ranking._trec import *
 
 # Not a function of this name, after which a type checker would accept every attribute.
 globals()["__getattr__"] = _unknown.getattr_of(__name__)

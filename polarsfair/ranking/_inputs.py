@@ -7,34 +7,36 @@ columns under the names of their roles, ids of one dtype, and no rows without a 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._engine.columns import (
-    TEXT,
-    Column,
-    as_column,
-    check_anywhere,
-    check_columns,
-    is_number,
-    key_of,
-    schema_of,
-    shown,
-)
+from polarsfair._engine.columns import TEXT, Column, as_column, is_number, shown
 from polarsfair._engine.faults import Fault, counted
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.groups import group_parts
 from polarsfair._engine.rows import Role, Rows
 from polarsfair._engine.slices import hidden, hidden_slices
+from polarsfair.ranking._keys import (
+    ACTUAL,
+    ITEMS,
+    RECS,
+    USERS,
+    check_ids,
+    check_not_swapped,
+    id_columns,
+    key_columns,
+    parts_of,
+    user_columns,
+    user_names,
+)
+from polarsfair.ranking._nested import unnested
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
+    from polarsfair.ranking._nested import Unnested
 
-RECS, ACTUAL, USERS, ITEMS = "recs", "actual", "users", "items"
 _LONG = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
 
 # --- faults that rows can have ------------------------------------------------------------------
@@ -106,13 +108,24 @@ class Inputs:
     Attributes
     ----------
     recs
-        Its keys, ``user``, ``item``, ``n``, and ``rank`` or ``score`` (an order, see `order_of`).
+        Its keys, `user`, ``item``, ``n``, and ``rank`` or ``score`` (an order, see `order_of`).
     actual
-        Its keys, ``user``, ``item``, ``n``, and ``relevance`` if it is given (0: not relevant).
+        Its keys, `user`, ``item``, ``n``, and ``relevance`` if it is given (0: not relevant).
     users
-        One line per ``user`` with its keys, see `one_per_id`; None if the frame has no key.
+        One line per user with its keys, see `one_per_id`; None if the frame has no key.
     slices, parts
         All slices, and all parts of the group, whichever frame has them.
+    lists, truths
+        The recommendations and the ground truth once more, with a row of unknown item for every
+        nested list, even if it is empty.
+    lengths
+        A line per nested list with its keys, `user` and ``n_rec``; None if items must be counted.
+    nested
+        The frames that have a list per row.
+    user
+        The columns that are a user together: ``user``, unless there are several.
+    of_user
+        Those of them that the frame of users has.
     again
         The recommendations in other spellings, see `read_apart`.
     refuses_repeats
@@ -124,6 +137,12 @@ class Inputs:
     users: Rows | None
     slices: Mapping[str, str]
     parts: tuple[str, ...]
+    lists: pl.LazyFrame
+    truths: pl.LazyFrame
+    lengths: pl.LazyFrame | None = None
+    nested: tuple[str, ...] = ()
+    user: tuple[str, ...] = ("user",)
+    of_user: tuple[str, ...] = ("user",)
     again: tuple[pl.LazyFrame, ...] = ()
     refuses_repeats: bool = False
 
@@ -169,22 +188,22 @@ class Inputs:
     @property
     def rec_keys(self) -> list[str]:
         """What identifies a list of recommendations."""
-        return [*self.recs.keys, "user"]
+        return [*self.recs.keys, *self.user]
 
     @property
     def actual_keys(self) -> list[str]:
         """What identifies the relevant items of a user."""
-        return [*self.actual.keys, "user"]
+        return [*self.actual.keys, *self.user]
 
     @property
     def keys(self) -> list[str]:
         """What identifies a list together with its relevant items."""
-        return [*self.recs.keys, *self.of_actual, "user"]
+        return [*self.recs.keys, *self.of_actual, *self.user]
 
     @property
     def pair_keys(self) -> list[str]:
         """What a recommendation and a row of the ground truth have in common."""
-        return [*self.both, "user", "item"]
+        return [*self.both, *self.user, "item"]
 
     def rows(self, frame: pl.LazyFrame) -> Rows:
         """Return lines that have all slices and parts of the group as rows of them."""
@@ -208,7 +227,8 @@ def resolve(
     *,
     actual: IntoFrame | None,
     users: IntoFrame | None = None,
-    user: IntoColumn | None,
+    items: IntoFrame | None = None,
+    user: IntoUser | None,
     item: IntoColumn | None,
     group: IntoGroup | None = None,
     rec_roles: Mapping[str, Role],
@@ -216,148 +236,159 @@ def resolve(
 ) -> Inputs:
     """Resolve slices, group and roles against the frames.
 
-    `rec_roles` are further columns of `recs`, `actual_roles` further columns of `actual`.
+    `rec_roles` are further columns of `recs`, `actual_roles` further columns of `actual`. The items
+    of the catalogue `items` are only brought to the dtype of the others.
     """
-    if actual is None or user is None or item is None:
-        missing = [n for n, v in (("actual", actual), ("user", user), ("item", item)) if v is None]
-        msg = f"ranked lists need `{missing[0]}`: pass `actual=<frame>, user=..., item=...`"
-        raise TypeError(msg)
-    given = {ACTUAL: actual, USERS: users}
-    frames = {RECS: recs} | {n: as_lazy(one) for n, one in given.items() if one is not None}
-    ids = _id_columns(frames, {"user": as_column(user, "user"), "item": as_column(item, "item")})
+    frames = _lazy_frames(recs, user, item, actual, users, items)
+    columns, listed = user_columns(user), as_column(item, "item")
+    check_ids(frames, columns, listed)
+    opened = _unnested(frames, listed, {RECS: rec_roles, ACTUAL: actual_roles or {}})
+    frames |= {name: one.opened(one.frame) for name, one in opened.items()}
+    items_of = {n: opened[n].item if n in opened else listed for n in frames if n != USERS}
+    ids = id_columns(frames, columns, items_of)
     slices = hidden_slices(column.meta.output_name() for column in by)
+    frames.pop(ITEMS, None)
     parts = parts_of(frames.values(), group)
-    keys = _key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
-    roles: dict[str, Mapping[str, Role]] = {RECS: rec_roles, ACTUAL: actual_roles or {}}
-    rows = {
-        name: _rows(frame, ids[name], keys[name], slices, roles.get(name, {}))
-        for name, frame in frames.items()
-    }
-    first, *again = read_apart(rows[RECS].frame)
+    keys = key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
+    names = user_names(columns)
+    of_users = frames.get(USERS) if keys.get(USERS) else None
     return Inputs(
-        recs=replace(rows[RECS], frame=first),
-        again=tuple(again),
-        actual=replace(rows[ACTUAL], frame=read_apart(rows[ACTUAL].frame)[0]),
-        users=_keyed_by_user(rows[USERS]) if keys.get(USERS) else None,
         slices=slices,
         parts=tuple(parts),
+        user=names,
+        nested=tuple(name for name in opened if opened[name].lists),
+        users=None if of_users is None else _users(of_users, ids[USERS], keys[USERS], slices),
+        of_user=tuple(ids.get(USERS, names)),
+        **_recs(opened[RECS], ids[RECS], keys[RECS], slices, names),
+        **_actual(opened[ACTUAL], ids[ACTUAL], keys[ACTUAL], slices, names),
     )
 
 
+def _lazy_frames(
+    recs: pl.LazyFrame,
+    user: IntoUser | None,
+    item: IntoColumn | None,
+    actual: IntoFrame | None,
+    users: IntoFrame | None,
+    items: IntoFrame | None,
+) -> dict[str, pl.LazyFrame]:
+    """Return the frames that were given; raise if one of them or an id is missing."""
+    needed = {ACTUAL: actual, "user": user, "item": item}
+    missing = [name for name, one in needed.items() if one is None]
+    if missing:
+        msg = f"ranked lists need `{missing[0]}`: pass `actual=<frame>, user=..., item=...`"
+        raise TypeError(msg)
+    given = {RECS: recs, ACTUAL: actual, USERS: users, ITEMS: items}
+    return {name: as_lazy(one) for name, one in given.items() if one is not None}
+
+
+def _unnested(
+    frames: Mapping[str, pl.LazyFrame], item: pl.Expr, roles: Mapping[str, Mapping[str, Role]]
+) -> dict[str, Unnested]:
+    """Find the lists of recommendations and of the ground truth."""
+    columns = {
+        name: {
+            shown(role): as_column(one.into, shown(role))
+            for role, one in of.items()
+            if one.into is not None
+        }
+        for name, of in roles.items()
+    }
+    check_not_swapped(frames, columns)
+    return {name: unnested(frames[name], item, of) for name, of in roles.items()}
+
+
 def _rows(
-    frame: pl.LazyFrame,
+    opened: Unnested,
     ids: Mapping[str, pl.Expr],
     keys: Mapping[str, pl.Expr],
     slices: Mapping[str, str],
-    roles: Mapping[str, Role],
-) -> Rows:
-    """Resolve the roles of one frame, with those slices and parts of the group that it has."""
-    rows = Rows.of(frame, (), group=None, weight=None, more={**keys, **ids}, **roles)
+) -> tuple[Rows, pl.LazyFrame]:
+    """Resolve the roles of one frame, with those slices and parts of the group that it has.
+
+    Returns the rows with an item each, and the rows with a list each, if the frame has lists.
+    """
+    frame, more = opened.frame, {**keys, **ids}
+    if opened.lists:
+        # Slices and users are those of the caller's rows, and are computed once for each.
+        whole = {name: column for name, column in more.items() if name != "item"}
+        frame = frame.select(*opened.lists, **whole)
+        more = {**{name: pl.col(name) for name in whole}, "item": ids["item"]}
+    roles = dict(opened.roles)
+    rows = Rows.of(opened.opened(frame), (), group=None, weight=None, more=more, **roles)
+    return _with_keys(rows, slices, keys), frame
+
+
+def _with_keys(rows: Rows, slices: Mapping[str, str], keys: Mapping[str, pl.Expr]) -> Rows:
     own = {caller: name for caller, name in slices.items() if name in keys}
     parts = tuple(name for name in keys if name not in own.values())
     return replace(rows, slices=own, parts=parts)
 
 
-def _keyed_by_user(rows: Rows) -> Rows:
-    return replace(rows, frame=one_per_id(rows.frame, "user", rows.keys, REPEATED_USER))
+def _recs(
+    opened: Unnested,
+    ids: Mapping[str, pl.Expr],
+    keys: Mapping[str, pl.Expr],
+    slices: Mapping[str, str],
+    user: Sequence[str],
+) -> dict[str, Any]:
+    """Return the recommendations that have a user and an item, and those that have a user."""
+    rows, frame = _rows(opened, ids, keys, slices)
+    first, second, third = read_apart(rows.frame, user)
+    found = {"recs": replace(rows, frame=first), "again": (second, third), "lists": third}
+    if opened.lists:
+        known = _third_spelling(user)
+        found["lists"] = rows.frame.filter(known)
+        lengths = opened.lengths(frame)
+        found["lengths"] = None if lengths is None else lengths.filter(known)
+    return found
+
+
+def _actual(
+    opened: Unnested,
+    ids: Mapping[str, pl.Expr],
+    keys: Mapping[str, pl.Expr],
+    slices: Mapping[str, str],
+    user: Sequence[str],
+) -> dict[str, Any]:
+    """Return the ground truth that has a user and an item, and all of it that has a user."""
+    rows, frame = _rows(opened, ids, keys, slices)
+    first = read_apart(rows.frame, user)[0]
+    truths = frame.filter(_third_spelling(user)) if opened.lists else first
+    return {"actual": replace(rows, frame=first), "truths": truths}
+
+
+def _users(
+    frame: pl.LazyFrame,
+    ids: Mapping[str, pl.Expr],
+    keys: Mapping[str, pl.Expr],
+    slices: Mapping[str, str],
+) -> Rows:
+    """Return the frame of users with one line per user."""
+    rows = _with_keys(Rows.of(frame, (), more={**keys, **ids}), slices, keys)
+    return replace(rows, frame=one_per_id(rows.frame, list(ids), rows.keys, REPEATED_USER))
 
 
 def with_users(inputs: Inputs, lines: pl.LazyFrame) -> pl.LazyFrame:
     """Add the slices and groups of `users`; a user who is there twice is a fault."""
     if inputs.users is None:
         return lines
-    known = lines.join(inputs.users.frame, on="user", how="left")
+    known = lines.join(inputs.users.frame, on=inputs.of_user, how="left")
     return known.with_columns(pl.col(REPEATED_USER).fill_null(0))
 
 
-def one_per_id(frame: pl.LazyFrame, id_: str, values: Iterable[str], repeated: str) -> pl.LazyFrame:
+def one_per_id(
+    frame: pl.LazyFrame, ids: str | Sequence[str], values: Iterable[str], repeated: str
+) -> pl.LazyFrame:
     """Return one line per id with its `values`; the column `repeated` is 1 if it has several."""
     firsts = [pl.col(name).first() for name in values]
     several = (pl.col("n").sum() > 1).cast(pl.Int64).alias(repeated)
-    return frame.filter(pl.col(id_).is_not_null()).group_by(id_).agg(*firsts, several)
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in _listed(ids))
+    return frame.filter(known).group_by(ids).agg(*firsts, several)
 
 
-# --- keys that frames have in common ------------------------------------------------------------
-
-
-def _aligned(
-    frames: Mapping[str, pl.LazyFrame], owners: Sequence[str], role: str, column: pl.Expr
-) -> dict[str, pl.Expr]:
-    """Return a column of several frames as keys of one dtype.
-
-    A column that is null throughout takes the dtype that the other frames have.
-    """
-    dtypes = {owner: schema_of(frames[owner], {role: column})[role] for owner in owners}
-    check_same_dtype(role, dtypes)
-    dtype = next((one for one in dtypes.values() if one != pl.Null), pl.Null())
-    keys = {owner: key_of(Column(role, column, one)) for owner, one in dtypes.items()}
-    return {o: key.cast(dtype) if dtypes[o] == pl.Null else key for o, key in keys.items()}
-
-
-def _id_columns(
-    frames: Mapping[str, pl.LazyFrame], ids: Mapping[str, pl.Expr]
-) -> dict[str, dict[str, pl.Expr]]:
-    """Return the ids of every frame; raise if a frame lacks one, or has it in another dtype."""
-    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
-    for role, column in ids.items():
-        owners = [name for name in frames if name != USERS or role == "user"]
-        for name in owners:
-            check_columns(frames[name], {role: [column]})
-        for owner, key in _aligned(frames, owners, role, column).items():
-            found[owner][role] = key
-    return found
-
-
-def check_same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
-    """Raise if a column that frames are joined by has another dtype in one of them."""
-    known = [(name, dtype) for name, dtype in dtypes.items() if dtype != pl.Null]
-    for name, other in known[1:]:
-        first, dtype = known[0]
-        if other != dtype:
-            msg = (
-                f"`{role}` is {dtype} in `{first}` and {other} in `{name}`, so nothing would match:"
-                f" cast one of them, such as `{name}.with_columns(pl.col(...).cast(pl.{dtype}))`"
-            )
-            raise TypeError(msg)
-
-
-def _key_columns(
-    frames: Mapping[str, pl.LazyFrame],
-    slices: Mapping[str, pl.Expr],
-    parts: Mapping[str, pl.Expr],
-) -> dict[str, dict[str, pl.Expr]]:
-    """Find which frames have each slice and part of the group: expressions by frame and name."""
-    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
-    for keyword, wanted in (("by", slices), ("group", parts)):
-        for name, column in wanted.items():
-            owners = _owners_of(frames, column, keyword)
-            for owner, key in _aligned(frames, owners, shown(name), column).items():
-                found[owner][name] = key
-    return found
-
-
-def _owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str) -> list[str]:
-    """List the frames that have every column which an expression reads."""
-    have = {name: frame.collect_schema().names() for name, frame in frames.items()}
-    roots = column.meta.root_names()
-    owners = [name for name, names in have.items() if all(root in names for root in roots)]
-    if not owners:
-        check_anywhere(frames.values(), {keyword: column})
-        msg = f"`{keyword}={column}` reads columns of different frames: pass one for each frame"
-        raise ColumnNotFoundError(msg)
-    if USERS in owners and len(owners) == 2 and roots:
-        msg = (
-            f"`{keyword}` names {roots}, which `users` and `{owners[0]}` both have:"
-            " drop or rename it in one of them"
-        )
-        raise ValueError(msg)
-    return [name for name in owners if name != USERS] or owners
-
-
-def parts_of(frames: Iterable[pl.LazyFrame], group: IntoGroup | None) -> dict[str, pl.Expr]:
-    """Split a group into parts, which may be columns of different frames."""
-    every = {n: d for f in reversed(list(frames)) for n, d in f.collect_schema().items()}
-    return group_parts(pl.LazyFrame(schema=every), group)
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names
 
 
 # --- roles --------------------------------------------------------------------------------------
@@ -418,7 +449,9 @@ def grade_of(column: Column) -> pl.Expr:
     return column.expression.cast(pl.Float64).fill_nan(None).fill_null(0.0).clip(0.0)
 
 
-def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
+def read_apart(
+    rows: pl.LazyFrame, user: Sequence[str] = ("user",)
+) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
     """Leave out rows without a user or an item, by one filter in three spellings.
 
     Polars finds equal parts of a plan, reads them once, and keeps their rows in memory. There are
@@ -426,9 +459,17 @@ def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyF
     not find that these filters are equal. They keep the same rows, because a comparison of null
     with itself is null.
     """
-    user, item = pl.col("user"), pl.col("item")
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in user)
+    same = pl.all_horizontal(pl.col(name) == pl.col(name) for name in user)
+    item = pl.col("item")
     return (
-        rows.filter(user.is_not_null() & item.is_not_null()),
-        rows.filter((user == user) & item.is_not_null()),
-        rows.filter(user.is_not_null() & (item == item)),
+        rows.filter(known & item.is_not_null()),
+        rows.filter(same & item.is_not_null()),
+        rows.filter(known & (item == item)),
     )
+
+
+def _third_spelling(user: Sequence[str]) -> pl.Expr:
+    """Return whether a row has a user, in other words than `read_apart` has for two readings."""
+    first, *others = (pl.col(name) for name in user)
+    return pl.all_horizontal((first == first).is_not_null(), *(one.is_not_null() for one in others))

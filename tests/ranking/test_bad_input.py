@@ -161,7 +161,8 @@ def test_ids_have_one_dtype() -> None:
         "`user` is Int64 in `recs` and String in `actual`", actual=ACTUAL.cast({"user": pl.String})
     )
     refused(
-        "`item` is Int64 in `recs` and Int32 in `actual`", actual=ACTUAL.cast({"item": pl.Int32})
+        "`item` is Int64 in `recs` and Float64 in `actual`",
+        actual=ACTUAL.cast({"item": pl.Float64}),
     )
     users = pl.DataFrame({"user": ["1"], "home": ["a"]})
     refused("`user` is Int64 in `recs` and String in `users`", users=users, by="home")

@@ -27,7 +27,7 @@ from polarsfair.ranking._lists.users import count_lists, lists_of_users
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._inputs import Inputs
 
 __all__ = ["lists"]
@@ -52,7 +52,7 @@ def _count_lists(
     by: Sequence[pl.Expr],
     *,
     actual: IntoFrame | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -84,13 +84,18 @@ def _count_lists(
     actual
         Ground truth: a row per user and item.
     user, item
-        The ids, in both frames.
+        The ids, in both frames. Several columns of `user`, such as a user and a day, are one key;
+        a row that lacks one of them is left out. Ids of different dtypes are brought together if
+        that is exact: whole numbers, or texts.
     score, rank
-        One of them: a score (higher is better; null and NaN come last), or ranks from 1.
+        One of them: a score (higher is better; null and NaN come last), or ranks from 1. If `item`
+        is a list (a row per user), they are lists of the same length, or the order of the list is
+        the rank. A user with an empty list has no recommendations.
     relevance
         Boolean, or a number, relevant if above 0. Without it, every row of `actual` is relevant.
     users
-        A frame keyed by `user` with further columns for `by` and `group`.
+        A frame keyed by `user`, or by those of its columns that it has, with further columns for
+        `by` and `group`.
     k
         The last rank to keep, at most 1024.
     ties
@@ -119,8 +124,8 @@ def _count_lists(
     │ 1    ┆ 2     ┆ 1     ┆ 64    ┆ 1     ┆ 0       │
     └──────┴───────┴───────┴───────┴───────┴─────────┘
     """
-    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group}
-    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group, "user": user}
+    roles = {"item": item, "score": score, "rank": rank, "relevance": relevance}
     inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
     depth = _depth(k)
     one_of("ties", ties, ("item", "optimistic", "pessimistic"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_anywhere, columns_of
+from polarsfair._engine.columns import check_anywhere, columns_of
 from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.request import check_names, keys_of, listed_metrics
 from polarsfair._engine.rows import Role
@@ -15,6 +15,7 @@ from polarsfair._engine.tables import only, read_tables
 from polarsfair._engine.tally import check_distinct, check_keywords
 from polarsfair._typing import ROLES
 from polarsfair.ranking._inputs import fault_columns, grade_of, resolve
+from polarsfair.ranking._keys import user_columns
 from polarsfair.ranking._lists.conventions import CHOICES, CONVENTIONS
 from polarsfair.ranking._lists.gains import gains
 from polarsfair.ranking._lists.ranks import COPIES, hits_once, relevant_pairs
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         IntoColumn,
         IntoFrame,
         IntoSlices,
+        IntoUser,
         ListKeywords,
         SupportKeywords,
         UserKeywords,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_conventions", "per_user", "support"]
 
 _USER = "user of the list"
-"""The slice of `per_user`, which cannot be named like the role `user`."""
+"""Begins the slices of `per_user`, which cannot be named like the role `user`."""
 
 
 @lazy_if_any
@@ -46,7 +48,7 @@ def per_user(
     actual: IntoFrame,
     metrics: Metric | Sequence[Metric],
     *,
-    user: IntoColumn,
+    user: IntoUser,
     by: IntoSlices | None = None,
     **keywords: Unpack[UserKeywords],
 ) -> pl.LazyFrame:
@@ -59,7 +61,8 @@ def per_user(
     metrics
         Quality metrics such as `ranking.ndcg`.
     user
-        The users: the first column of the result, after the slices.
+        The users: the first column of the result, after the slices; a list of columns, such as a
+        user and a day, is a column for each.
     by
         Slices, as in `evaluate`.
     **keywords
@@ -89,13 +92,14 @@ def per_user(
     │ 2    ┆ 0.5    ┆ 1.0 │
     └──────┴────────┴─────┘
     """
-    column = as_column(user, "user")
-    slices = [*columns_of(by), column.alias(_USER)]
+    columns = user_columns(user)
+    parts = {f"{_USER} {i}": column for i, column in enumerate(columns)}
+    slices = [*columns_of(by), *(column.alias(name) for name, column in parts.items())]
     call = prepare(recs, metrics, slices, {**keywords, "actual": actual, "user": user})
-    named = column.meta.output_name()
-    check_names(call.metrics, [*call.slices[:-1], named])
+    names = {name: column.meta.output_name() for name, column in parts.items()}
+    check_names(call.metrics, [*call.slices[: -len(names)], *names.values()])
     result = read_tables(call.requests, call.metrics, call.slices)
-    return result.rename({_USER: named})
+    return result.rename(names)
 
 
 @lazy_if_any
@@ -103,7 +107,7 @@ def support(
     recs: pl.LazyFrame,
     actual: IntoFrame,
     *,
-    user: IntoColumn,
+    user: IntoUser,
     item: IntoColumn,
     relevance: IntoColumn | None = None,
     users: IntoFrame | None = None,

@@ -39,7 +39,7 @@ from polarsfair.ranking._lists.masks import check_order
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._lists.ranks import Repeats, Ties
 
 __all__ = ["match_scores", "matches"]
@@ -89,7 +89,7 @@ def _request(
     by: Sequence[pl.Expr],
     *,
     actual: IntoFrame | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,

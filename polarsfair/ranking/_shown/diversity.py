@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import is_number, schema_of
+from polarsfair._engine.columns import (
+    as_column,
+    check_columns,
+    is_number,
+    opened_feature,
+    schema_of,
+)
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import aggregated, hidden, summed
 from polarsfair._engine.tally import Tally
@@ -32,7 +39,7 @@ from polarsfair.ranking._types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._lists.ranks import Repeats
 
 __all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]
@@ -66,7 +73,7 @@ def _count_overlaps(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -166,7 +173,7 @@ def _count_spreads(
     *,
     items: IntoFrame | None = None,
     features: IntoFeatures | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -186,7 +193,8 @@ def _count_spreads(
     rows, by, group, users, user, item, score, rank, k, repeats
         As in `ranking.overlaps`.
     items, features
-        A frame with a row per `item`, and its numeric columns to compare by. An item that it lacks,
+        A frame with a row per `item`, and its numeric columns to compare by, or one of dtype Array
+        (an embedding). An item that it lacks,
         or whose features are not all known, keeps its rank but is not compared.
 
     Examples
@@ -208,27 +216,39 @@ def _count_spreads(
     if items is None or features is None:
         msg = "item features are missing: add `items=<frame>, features=[...]`"
         raise TypeError(msg)
-    ks = depths(k)
+    ks, items = depths(k), as_lazy(items)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    found = _lists(rows, by, ks, repeats, score=score, rank=rank, **roles)
+    found = _lists(rows, by, ks, repeats, score=score, rank=rank, items=items, **roles)
     several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
-    catalogue = _unit_vectors(rows, items, item, several)
-    return _spreads(found, catalogue, len(several), ks)
+    catalogue, width = _unit_vectors(found, items, item, several)
+    return _spreads(found, catalogue, width, ks)
+
+
+def _members(items: pl.LazyFrame, features: Sequence[IntoColumn]) -> dict[str, pl.Expr]:
+    """Return the features, and the members of those that are arrays, by hidden names."""
+    columns = [as_column(feature, "features") for feature in features]
+    check_columns(items, {"features": columns})
+    each: list[pl.Expr] = []
+    for number, column in enumerate(columns):
+        dtype = schema_of(items, {"features": column})["features"]
+        opened = opened_feature(column.meta.output_name(), column, dtype)
+        inner: Any = dtype.inner if isinstance(dtype, pl.Array) else dtype
+        if not is_number(inner):
+            msg = f"`features` holds {features[number]!s}, which is {dtype}: pass numeric columns"
+            raise TypeError(msg)
+        each += opened.values()
+    if not each:
+        msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
+        raise ValueError(msg)
+    return {hidden("unit", j): column for j, column in enumerate(each)}
 
 
 def _unit_vectors(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
-) -> pl.LazyFrame:
-    """Return the items' features at length 1, and whether they have a length (``vectors``)."""
-    if not features:
-        msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
-        raise ValueError(msg)
-    named = {hidden("unit", j): feature for j, feature in enumerate(features)}
-    frame = item_frame(rows, items, item, named, "features")
-    for name, dtype in schema_of(frame, {n: pl.col(n) for n in named}).items():
-        if not is_number(dtype):
-            msg = f"`features` holds {named[name]!s}, which is {dtype}: pass numeric columns"
-            raise TypeError(msg)
+    found: Shown, items: pl.LazyFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
+) -> tuple[pl.LazyFrame, int]:
+    """Return the items' features at length 1, with whether they have one, and their number."""
+    named = _members(items, features)
+    frame = item_frame(found, items, item, named, "features")
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
     largest = pl.max_horizontal(pl.col(name).abs() for name in named)
     length = pl.sum_horizontal(pl.col(name) ** 2 for name in named).sqrt()
@@ -241,7 +261,7 @@ def _unit_vectors(
     long = pl.col(_LENGTH) > 0
     return frame.with_columns(
         pl.when(long).then(pl.col(name) / pl.col(_LENGTH)).otherwise(0.0) for name in named
-    ).with_columns(vectors=long.cast(pl.Int64))
+    ).with_columns(vectors=long.cast(pl.Int64)), len(named)
 
 
 def _spreads(

@@ -8,6 +8,7 @@ import polars as pl
 
 from polarsfair._engine.columns import is_number, schema_of
 from polarsfair._engine.faults import Fault
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.slices import aggregated, hidden, joined, summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._depths import at_every_k, depths
@@ -17,7 +18,7 @@ from polarsfair.ranking._shown.recs import Shown, inside, item_frame, per_k, sho
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
 
 __all__ = ["exposure"]
 
@@ -52,7 +53,7 @@ def _count_exposure(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -115,6 +116,7 @@ def _count_exposure(
     if popularity is not None and items is None:
         msg = "`popularity` is a column of the catalogue: add `items=<frame>`"
         raise TypeError(msg)
+    items = None if items is None else as_lazy(items)
     found = shown_recs(
         rows,
         by,
@@ -123,20 +125,21 @@ def _count_exposure(
         score=score,
         rank=rank,
         actual=actual,
+        items=items,
         group=group,
         users=users,
         ranked=ks != [None],
     )
-    catalogue = None if items is None else _catalogue(rows, items, item, popularity)
+    catalogue = None if items is None else _catalogue(found, items, item, popularity)
     return _table(found, catalogue, ks)
 
 
 def _catalogue(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
+    found: Shown, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
 ) -> pl.LazyFrame:
     """Return the items in the order of their popularity."""
     given = {} if popularity is None else {"popularity": popularity}
-    frame = item_frame(rows, items, item, given, "popularity")
+    frame = item_frame(found, items, item, given, "popularity")
     if popularity is None:
         unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
         return frame.with_columns(**unknown)
