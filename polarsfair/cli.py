@@ -266,7 +266,7 @@ def catalogue(word: Word = None, out: Out = None, *, overwrite: Overwrite = Fals
     if out is not None:
         msg = f"`--out` writes the catalogue, or what a word finds: leave out {word!r}"
         raise ValueError(msg)
-    show.explain(found, names.said_elsewhere(word, found))
+    show.explain(found, names.said_first(word, found))
 
 
 @app.command()

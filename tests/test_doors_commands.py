@@ -446,7 +446,7 @@ def test_no_verdict_where_groups_are_not_paired(run: Run, ref: str, *, judged: b
         ("tpr", "'tpr' is fairness.true_positive_rate here.\n\nfairness.true_positive_rate: roles"),
         ("error_rate", "'error_rate' is fairness.accuracy here (an error rate is 1 - accuracy)."),
         ("ClusteringEvaluator", "'ClusteringEvaluator' is clustering.silhouette here."),
-        ("roc_curve", "Compute the ROC curve of every group"),
+        ("roc_curve", "fairness.roc: polarsfair frame fairness.roc LAKE"),
         ("four-fifths", "'four-fifths' is fairness.four_fifths here."),
     ],
 )
@@ -581,3 +581,16 @@ def test_users_of_several_columns(values: Callable[..., pl.DataFrame], tmp_path:
         assert values("evaluate", paths[0], *asked, *user).item() == pytest.approx(expected)
     per_user = values("frame", "per_user", paths[0], *asked, "--user", "u,day")
     assert per_user.columns == ["u", "day", "ndcg"]
+
+
+def test_a_function_is_explained_with_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    said = {
+        "choose_k": "clustering.choose_k LAKE --clusters COLUMN --features COLUMN [--by COLUMN]",
+        "per_user": "ranking.per_user LAKE --actual LAKE --metrics NAME --user COLUMN [--by",
+        "roc_curve": "fairness.roc LAKE [--score COLUMN] [--label COLUMN] [--group COLUMN]",
+    }
+    for word, typed in said.items():
+        with pytest.raises(SystemExit, match="0"):
+            cli.main(["metrics", word])
+        name = typed.partition(" ")[0]
+        assert capsys.readouterr().out.startswith(f"{name}: polarsfair frame {typed}")

@@ -363,9 +363,9 @@ def explanation(member: object) -> str:
     if not isinstance(member, pf.Metric):
         return doc
     more = [role for role in member.tally.roles if role not in member.roles]
-    listed = {"roles": member.roles, "also": more, "options": member.option_names}
+    listed = {"roles": member.roles, "optional": more, "options": member.option_names}
     facts = [f"{what} {', '.join(names)}" for what, names in listed.items() if names]
     name = f"{member.family}.{member.name}"
     other = also_known_as(name)
-    facts += [f"table {member.tally.name}", *([f"elsewhere {', '.join(other)}"] if other else [])]
+    facts += [f"table {member.tally.name}", *([f"also called {', '.join(other)}"] if other else [])]
     return f"{name}: {'; '.join(facts)}\n\n{doc}"

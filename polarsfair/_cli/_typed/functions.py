@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from polarsfair._engine.metric import Metric
 
-COLUMNS = ("IntoColumn", "IntoFeatures", "IntoGroup", "IntoSlices")
+COLUMNS = ("IntoColumn", "IntoFeatures", "IntoGroup", "IntoSlices", "IntoUser")
 """What annotations of columns contain."""
 
-SEVERAL = ("Sequence", "IntoFeatures", "IntoGroup", "IntoSlices")
+SEVERAL = ("Sequence", "IntoFeatures", "IntoGroup", "IntoSlices", "IntoUser")
 """What annotations of lists of columns contain."""
 
 
@@ -108,6 +108,22 @@ def function(text: str) -> Function:
         hint = f"write {' or '.join(one.name for one in found)}"
     msg = f"no function called {text!r} returns a frame: {hint}"
     raise ValueError(msg)
+
+
+def usage(member: object) -> str:
+    """Return how a function is called on the command line; nothing for any other member."""
+    for one in functions().values():
+        if one.call is member:
+            typed = ["polarsfair frame", one.name, "LAKE", *(_flag(one, n) for n in one.needed)]
+            more = [f"[{_flag(one, name)}]" for name in one.columns if name not in one.needed]
+            return f"{one.name}: {' '.join([*typed, *more])}"
+    return ""
+
+
+def _flag(function: Function, name: str) -> str:
+    if name == "metrics":
+        return "--metrics NAME"
+    return f"--{name.replace('_', '-')} {'COLUMN' if name in function.columns else 'LAKE'}"
 
 
 def check(function: Function, given: Collection[str], *, metrics: bool, by: bool) -> None:

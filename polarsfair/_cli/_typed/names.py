@@ -209,8 +209,10 @@ def by_tally(tables: Sequence[str]) -> dict[pf.Tally | None, list[str]]:
     return found
 
 
-def said_elsewhere(word: str, found: object) -> str:
-    """Return what to say first of a metric that was found by its name elsewhere; else nothing."""
+def said_first(word: str, found: object) -> str:
+    """Return what to say first of a metric found by another name, and of a function: its call."""
+    if used := functions.usage(found):
+        return f"{used}\n\n"
     if not isinstance(found, pf.Metric) or word in (found.name, full_name(found)):
         return ""
     more = _aliases.hint(word)
