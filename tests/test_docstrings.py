@@ -155,3 +155,9 @@ def test_infinity_is_a_bound_that_can_be_said() -> None:
     said = RANGE.search("Range -inf to inf; ideal 0; nearer is better.")
     assert said is not None
     assert float(said["high"]) == math.inf
+
+
+def test_slices_of_lists_say_what_they_are_compared_with() -> None:
+    said = "If `actual` lacks the column"
+    assert said in str(pf.ranking.ndcg.__doc__)
+    assert said not in str(pf.fairness.stat_parity.__doc__)

@@ -131,6 +131,12 @@ class _Docstring:
         return with_role_parameters(metric.doc, metric.all_roles)
 
 
+_SLICES = "Slices: the result has one row per slice."
+_SLICES_OF_LISTS = f"""{_SLICES} If `actual` lacks the column,
+such as the model, every slice is compared with all of `actual`. For slices of users, such as
+countries, both frames need it, or `users`."""
+
+
 @functools.cache
 def with_role_parameters(doc: str | None, roles: tuple[str, ...]) -> str | None:
     """Add the roles, and `by`, to the Parameters of a metric's docstring."""
@@ -139,7 +145,7 @@ def with_role_parameters(doc: str | None, roles: tuple[str, ...]) -> str | None:
     doc, title = inspect.cleandoc(doc), "Parameters\n----------\n"
     words = {
         **{role: ROLES[role] for role in roles},
-        "by": "Slices: the result has one row per slice.",
+        "by": _SLICES_OF_LISTS if "actual" in roles else _SLICES,
     }
     new = [f"{name}\n{textwrap.indent(text, '    ')}\n" for name, text in words.items()]
     if title in doc:
