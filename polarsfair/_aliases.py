@@ -290,8 +290,8 @@ KEYWORDS: Mapping[str, str] = {
     "average": "average_method",
     "features": "X",
     "cluster": "assignment cluster_label clusters_pred labels_pred",
-    "actual": "qrels",
-    "recs": "run",
+    "actual": "interactions qrels",
+    "recs": "reco recommendations run",
     "relevance": "gain_column grade rating",
 }
 """Roles, options and frames, and what keywords elsewhere are called."""

@@ -116,23 +116,24 @@ def test_the_catalogue_has_other_names() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: fairness.stat_parity(DF, sensitive_features="sex"), "write `group=`; "),
-        (lambda: fairness.stat_parity(DF, group="sex", y_pred="hired"), "write `pred=`; "),
-        (lambda: fairness.stat_parity(DF, group="sex", pred="hired", privileged="M"), "`ref=`; "),
+        (lambda: fairness.stat_parity(DF, sensitive_features="sex"), "write `group=`"),
+        (lambda: fairness.stat_parity(DF, group="sex", y_pred="hired"), "write `pred=`"),
+        (lambda: fairness.stat_parity(DF, group="sex", pred="hired", privileged="M"), "`ref=`"),
         (lambda: fairness.stat_parity(DF, group="sex", prd="hired"), "did you mean `pred=`? "),
-        (lambda: fairness.accuracy(DF, Y_True="hired", pred="hired"), "write `label=`; "),
-        (lambda: fairness.accuracy(DF, pred="hired", label="hired", slice="sex"), "write `by=`; "),
+        (lambda: fairness.accuracy(DF, Y_True="hired", pred="hired"), "write `label=`"),
+        (lambda: fairness.accuracy(DF, pred="hired", label="hired", slice="sex"), "write `by=`"),
         (
             lambda: ranking.ndcg(DF, DF, user="sex", item="hired", sample_weight="s"),
             "`weight` is its name here, and it is not taken; ",
         ),
         (lambda: ranking.ndcg(DF, DF, run=DF), "recommendations are the first frame; "),
-        (lambda: ranking.ndcg(DF, DF, query_id="sex", item="hired"), "write `user=`; "),
-        (lambda: clustering.silhouette(DF, cluster="sex", X=["s"]), "write `features=`; "),
-        (lambda: fairness.decisions(DF, y_pred="hired"), "write `pred=`; "),
-        (lambda: pf.by_group(DF, fairness.f1, group="sex", y_true="hired"), "write `label=`; "),
-        (lambda: fairness.roc(DF, y_true="hired", score="s"), "of `roc`: write `label=`; "),
-        (lambda: clustering.choose_k(DF, clusters="sex", X=["s"]), "write `features=`; "),
+        (lambda: ranking.ndcg(DF, interactions=DF, user_id="sex"), "write `actual=`, `user=`"),
+        (lambda: ranking.ndcg(DF, DF, query_id="sex", item="hired"), "write `user=`"),
+        (lambda: clustering.silhouette(DF, cluster="sex", X=["s"]), "write `features=`"),
+        (lambda: fairness.decisions(DF, y_pred="hired"), "write `pred=`"),
+        (lambda: pf.by_group(DF, fairness.f1, group="sex", y_true="hired"), "write `label=`"),
+        (lambda: fairness.roc(DF, y_true="hired", score="s"), "of `roc`: write `label=`"),
+        (lambda: clustering.choose_k(DF, clusters="sex", X=["s"]), "write `features=`"),
         (lambda: fairness.f1.bind(y_pred=1), "`y_pred` is not a role or an option of `f1`"),
     ],
 )
@@ -140,6 +141,44 @@ def test_a_keyword_from_elsewhere_names_the_role(call: Any, said: str) -> None:
     with pytest.raises(TypeError) as raised:
         call()
     assert said in str(raised.value)
+
+
+def test_all_keywords_from_elsewhere_are_named_at_once() -> None:
+    with pytest.raises(TypeError) as raised:
+        fairness.f1(DF, y_true="hired", y_pred="hired")
+    said = "`y_true`, `y_pred` are not roles or options of `f1`: write `label=`, `pred=`"
+    assert str(raised.value) == said
+
+
+def test_all_missing_roles_are_named_at_once() -> None:
+    with pytest.raises(TypeError) as raised:
+        ranking.ndcg(DF, item="hired")
+    said = '`ndcg` needs the roles `actual`, `user`: add `actual=<frame>, user="<column>"`'
+    assert str(raised.value) == said
+
+
+def test_a_column_that_is_no_part_of_the_frame_gets_a_message_in_one_line() -> None:
+    with pytest.raises(TypeError, match=r"got Series: add the values to the frame .*$") as raised:
+        fairness.stat_parity(DF, group=DF["sex"], pred="hired")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_role_of_a_stored_table_is_fixed() -> None:
+    table = fairness.decisions(DF, group="sex", pred="hired")
+    with pytest.raises(TypeError, match="a stored table has its own: leave out `group="):
+        pf.measure(table, fairness.stat_parity, group="sex")
+
+
+def test_a_name_is_suggested_once_and_names_of_the_package_are_found() -> None:
+    said = {
+        "equalised_odds": "write `fairness.equalized_odds`",
+        "demographic_parity_difference": "write `fairness.stat_parity`",
+        "evaluate": "write `pf.evaluate`",
+    }
+    for name, instead in said.items():
+        with pytest.raises(AttributeError) as raised:
+            getattr(fairness, name)
+        assert str(raised.value).endswith(f": {instead}")
 
 
 ARRAYS = ([0, 1], [1, 0])
@@ -188,11 +227,14 @@ def test_positional_use_of_other_metrics() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("accuracy", "pass the object `fairness.accuracy`, which takes `pred=`, `label=`"),
-        (["demographic_parity"], "`fairness.stat_parity`, which takes `group=`, `pred=`, not a"),
-        ("f1", "`fairness.f1`, which takes `pred=`, `label=` or `ranking.f1`, which takes"),
-        (["stat_parti"], "pass the object `fairness.stat_parity`"),
-        ("qqqq", 'pass the object `fairness.stat_parity`, not the string "stat_parity"'),
+        ("accuracy", "write the object, `fairness.accuracy` (it takes `pred=`, `label=`)"),
+        (
+            ["demographic_parity"],
+            "write the object, `fairness.stat_parity` (it takes `group=`, `pred=`)",
+        ),
+        ("f1", "`fairness.f1` (it takes `pred=`, `label=`) or `ranking.f1` (it takes"),
+        (["stat_parti"], "write the object, `fairness.stat_parity`"),
+        ("qqqq", "without quotes, such as `[fairness.stat_parity]`"),
     ],
 )
 def test_metrics_as_text_name_the_object_and_its_roles(given: Any, said: str) -> None:
@@ -200,6 +242,15 @@ def test_metrics_as_text_name_the_object_and_its_roles(given: Any, said: str) ->
         with pytest.raises(TypeError) as raised:
             call(DF, given)
         assert said in str(raised.value)
+    with pytest.raises(TypeError, match=r"got DataFrame: the frame comes first"):
+        pf.evaluate([fairness.f1], DF)
+    with pytest.raises(TypeError, match=r"takes a list, got a mapping: rename a metric by"):
+        pf.evaluate(DF, {"score": fairness.f1})
+
+    def accuracy_score() -> None: ...
+
+    with pytest.raises(TypeError, match=r"got accuracy_score: write the object, `fairness\.accur"):
+        pf.evaluate(DF, accuracy_score)
     reports: Any = ranking.compare_conventions
     with pytest.raises(TypeError, match="takes metric objects"):
         reports(DF, DF, "ndcg", user="sex", item="hired")

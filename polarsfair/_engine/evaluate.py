@@ -246,7 +246,8 @@ def prepare(
     frame = read_once(frame)
     chosen = [variant_for(metric, given) for metric in listed_metrics(metrics)]
     roles = {role for metric in chosen for role in metric.tally.roles}
-    check_keywords(given, set(all_options(chosen)), roles, "these metrics", ignored=ROLES)
+    where = f"`{chosen[0].name}`" if len(chosen) == 1 else "these metrics"
+    check_keywords(given, set(all_options(chosen)), roles, where, ignored=ROLES)
     resolved = [metric.resolve(given) for metric in chosen]
     check_roles(resolved, given, FRAME_ROLES)
     for metric in resolved:
@@ -422,6 +423,9 @@ def _stored(
     tally = shared_tally(chosen)
     stacked = stack(parts, tally, by)
     known = [*all_options(chosen), *others]
+    if fixed := [name for name in options if name in ROLES]:
+        msg = f"`{fixed[0]}` is a role, and a stored table has its own: leave out `{fixed[0]}=...`"
+        raise TypeError(msg)
     check_keywords(options, known, (), "stored tables of these metrics")
     resolved = [metric.resolve(options) for metric in chosen]
     check_columns(stacked, {"by": by})

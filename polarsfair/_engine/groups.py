@@ -14,6 +14,7 @@ import polars as pl
 from polarsfair._engine.columns import (
     as_column,
     check_columns,
+    columns_of,
     field_of,
     is_number,
     schema_of,
@@ -47,10 +48,7 @@ def group_parts(rows: pl.LazyFrame, group: IntoGroup | None) -> dict[str, pl.Exp
             " cluster metrics: here, pass a column, such as `group=fairness.most_likely({...})`"
         )
         raise TypeError(msg)
-    if not isinstance(group, Sequence):
-        msg = f"`group` takes a column, an expression or a list of them, got {group!r}"
-        raise TypeError(msg)
-    columns = [as_column(part, "group") for part in group]
+    columns = columns_of(group, "group")
     if not columns:
         msg = '`group` is empty: name at least one column, such as `group=["sex", "race"]`'
         raise ValueError(msg)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polarsfair._engine.metric import Metric, Variant, leaves
 from polarsfair._engine.slices import shown_n
 from polarsfair._engine.tally import Tally, check_distinct, given_roles
-from polarsfair._engine.unknown import text_advice
+from polarsfair._engine.unknown import is_frame, metric_error
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 
 def listed_metrics(metrics: object) -> list[Metric]:
     listed: list[Any] = [metrics]
-    if isinstance(metrics, Iterable) and not isinstance(metrics, str):
+    if isinstance(metrics, Mapping):
+        msg = '`metrics` takes a list, got a mapping: rename a metric by `.alias("...")`'
+        raise TypeError(msg)
+    if isinstance(metrics, Iterable) and not isinstance(metrics, str) and not is_frame(metrics):
         listed = list(metrics)
     if not listed:
         msg = "`metrics` is empty: name at least one, such as `[fairness.stat_parity]`"
         raise ValueError(msg)
     for metric in listed:
         if not isinstance(metric, Metric):
-            instead = text_advice(metric if isinstance(metric, str) else "")
-            msg = f"`metrics` takes metric objects, got {metric!r}: {instead}"
-            raise TypeError(msg)
+            raise metric_error(metric)
     return listed
 
 
@@ -208,16 +209,18 @@ def tally_options(
 def check_roles(
     metrics: Sequence[Metric], given: Mapping[str, Any], frames: Collection[str]
 ) -> None:
-    """Raise for the first role that a metric needs and the caller did not pass.
+    """Raise for the first metric that needs roles which the caller did not pass.
 
     `frames` are the roles that are frames, not columns.
     """
     for metric in metrics:
-        for role in metric.roles:
-            if role not in given:
-                example = "<frame>" if role in frames else '"<column>"'
-                msg = f"`{metric.name}` needs the role `{role}`: add `{role}={example}`"
-                raise TypeError(msg)
+        if missing := [role for role in metric.roles if role not in given]:
+            what = "role" if len(missing) == 1 else "roles"
+            named = ", ".join(f"`{role}`" for role in missing)
+            values = ("<frame>" if role in frames else '"<column>"' for role in missing)
+            typed = ", ".join(map("{}={}".format, missing, values))
+            msg = f"`{metric.name}` needs the {what} {named}: add `{typed}`"
+            raise TypeError(msg)
 
 
 HONEST = ("strata", "propensity", "surrogate", "unit")

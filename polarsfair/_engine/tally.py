@@ -13,7 +13,7 @@ import polars as pl
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import as_given, as_lazy
 from polarsfair._engine.slices import MARK, distinct_names
-from polarsfair._engine.unknown import keyword_advice
+from polarsfair._engine.unknown import keyword_advice, own_keywords
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -272,17 +272,23 @@ def check_keywords(
     where: str,
     ignored: Collection[str] = (),
 ) -> None:
-    """Raise for a keyword that is neither a role nor an option; `ignored` ones change nothing."""
-    for name in given:
-        if name in options or name in roles or name in ignored:
-            continue
-        msg = (
-            f"`{name}` is not a role or an option of {where}: "
-            f"{keyword_advice(name, options, roles)}"
-            f"the roles are {', '.join(sorted(roles)) or 'none'},"
-            f" the options {', '.join(sorted(options)) or 'none'}"
-        )
+    """Raise for keywords that are neither roles nor options; `ignored` ones change nothing."""
+    others = [name for name in given if name not in {*options, *roles, *ignored}]
+    if not others:
+        return
+    if own := own_keywords(others, {*options, *roles}):
+        named = ", ".join(f"`{name}`" for name in others)
+        what = "is not a role or an option" if len(others) == 1 else "are not roles or options"
+        msg = f"{named} {what} of {where}: write {', '.join(f'`{name}=`' for name in own)}"
         raise TypeError(msg)
+    name = next(name for name in others if not own_keywords([name], {*options, *roles}))
+    msg = (
+        f"`{name}` is not a role or an option of {where}: "
+        f"{keyword_advice(name, options, roles)}"
+        f"the roles are {', '.join(sorted(roles)) or 'none'};"
+        f" the options are {', '.join(sorted(options)) or 'none'}"
+    )
+    raise TypeError(msg)
 
 
 def check_distinct(columns: Sequence[str]) -> None:

@@ -80,6 +80,9 @@ def advice(text: str, family: str | None = None) -> str:
 
     found = [*elsewhere(text), *homes(text)]
     found = [full for full in found if full.startswith(f"{family}.")] or homes(text)
+    found = list(dict.fromkeys(found))
+    if not found and text in importlib.import_module("polarsfair").__all__:
+        return f"write `pf.{text}`"
     if not found:
         close = near(text, FAMILIES if family is None else [family])
         return f"did you mean `{close[0]}`?" if close else ""
@@ -106,15 +109,24 @@ def attribute_error(module: str, name: str) -> AttributeError:
     return AttributeError(f"{msg}: {said}")
 
 
+def own_keywords(names: Collection[str], taken: Collection[str]) -> list[str]:
+    """Return our names for keywords from elsewhere; nothing unless all of them are taken here."""
+    from polarsfair import _aliases
+
+    found = [_aliases.keyword(name) for name in names]
+    own = [name for name in dict.fromkeys(found) if name is not None and name in {*taken, "by"}]
+    return own if None not in found and len(own) == len(set(found)) else []
+
+
 def keyword_advice(name: str, options: Collection[str], roles: Collection[str]) -> str:
     """Return what to write for a keyword that is not taken: its role here, or the nearest one."""
     import difflib
 
     from polarsfair import _aliases
 
+    if taken := own_keywords([name], {*options, *roles}):
+        return f"write `{taken[0]}=`; "
     own = _aliases.keyword(name)
-    if own is not None and own in {*options, *roles, "by"}:
-        return f"write `{own}=`; "
     if close := difflib.get_close_matches(name, [*options, *roles], n=1):
         return f"did you mean `{close[0]}=`? "
     if own == "recs":
@@ -144,19 +156,33 @@ def _parameters(function: Callable[..., object]) -> frozenset[str]:
     return taken | others if all(p.kind is not p.VAR_KEYWORD for p in parameters) else frozenset()
 
 
+def metric_error(given: object) -> TypeError:
+    """Return the error for what was passed as a metric, or as metrics, and is not one."""
+    if is_frame(given):
+        msg = (
+            f"`metrics` takes metric objects, got {type(given).__name__}: the frame comes first,"
+            " `(df, [fairness.stat_parity], ...)`"
+        )
+        return TypeError(msg)
+    text = given if isinstance(given, str) else str(getattr(given, "__name__", ""))
+    shown = repr(given) if isinstance(given, (str, int, float)) else text or type(given).__name__
+    msg = f"`metrics` takes metric objects, got {shown}: {text_advice(text)}"
+    return TypeError(msg)
+
+
 def text_advice(text: str) -> str:
-    """Return what to write for a metric that is given as text: the object, with its roles."""
+    """Return what to write for a metric that is given by its name: the object, with its roles."""
     found = [full for full in homes(text) or near(text) if not full.startswith("pf.")]
     if not found:
-        return 'pass the object `fairness.stat_parity`, not the string "stat_parity" or a number'
+        return "write their names without quotes, such as `[fairness.stat_parity]`"
     metrics = {full: public(full.partition(".")[0]).get(full.partition(".")[2]) for full in found}
     shown = [f"`{full}`{_taking(metric)}" for full, metric in metrics.items()]
-    return f"pass the object {' or '.join(shown)}, not a string"
+    return f"write the object, {' or '.join(shown)}"
 
 
 def _taking(metric: Any) -> str:
     roles = getattr(metric, "roles", ())
-    return f", which takes {', '.join(f'`{role}=`' for role in roles)}" if roles else ""
+    return f" (it takes {', '.join(f'`{role}=`' for role in roles)})" if roles else ""
 
 
 def is_frame(value: object) -> bool:

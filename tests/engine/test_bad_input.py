@@ -542,7 +542,7 @@ def test_an_option_that_does_not_exist_is_refused_whatever_its_value(make: Make)
     for value in (None, 1):
         with pytest.raises(
             TypeError,
-            match=r"`reff` is not a role or an option of these metrics: did you mean `ref=`\?",
+            match=r"`reff` is not a role or an option of `stat_parity`: did you mean `ref=`\?",
         ):
             fairness.stat_parity(make(ROWS), **ROLES, reff=value)
 
@@ -558,7 +558,7 @@ def test_roles_are_keywords(make: Make) -> None:
 
 @BOTH
 def test_a_group_that_is_no_column(make: Make) -> None:
-    with pytest.raises(TypeError, match=r"`group` takes a column.*got 3"):
+    with pytest.raises(TypeError, match=r"`group` takes a column.*got int: 3"):
         fairness.stat_parity(make(ROWS), group=3, pred="hired")  # type: ignore[call-overload]
 
 

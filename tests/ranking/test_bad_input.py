@@ -135,7 +135,7 @@ GROUPS: list[tuple[Any, str]] = [
     ([], "`group` is empty"),
     (["stars", "stars"], "two parts of `group` are called 'stars'"),
     ({"a": "stars"}, "as a mapping from classes to probabilities works only with"),
-    (3, "takes a column, an expression or a list"),
+    (3, "takes a column name or a `pl.Expr`, got int: 3"),
 ]
 
 

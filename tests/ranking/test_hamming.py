@@ -124,7 +124,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "metric": ({"metric": "l1"}, ValueError, "`metric` is one of 'cosine', 'hamming': got 'l1'"),
     "none": ({"features": []}, ValueError, "`features` is empty"),
     "list": ({"features": [pl.concat_list("sequel")]}, TypeError, "make it an array"),
-    "cosine": ({"metric": "cosine"}, TypeError, "pass numeric columns"),
+    "cosine": ({"metric": "cosine"}, TypeError, 'or compare values with `metric="hamming"`'),
 }
 
 

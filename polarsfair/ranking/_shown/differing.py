@@ -42,7 +42,10 @@ def members_of(
         opened = opened_feature(column.meta.output_name(), column, dtype)
         inner: Any = dtype.inner if isinstance(dtype, pl.Array) else dtype
         if numeric and not is_number(inner):
-            msg = f"`features` holds {features[number]!s}, which is {dtype}: pass numeric columns"
+            msg = (
+                f"`features` holds {features[number]!s}, which is {dtype}: pass numeric columns, or"
+                ' compare values with `metric="hamming"`'
+            )
             raise TypeError(msg)
         each += opened.values()
     if not each:
