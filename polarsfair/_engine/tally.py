@@ -272,7 +272,7 @@ def check_keywords(
     where: str,
     ignored: Collection[str] = (),
 ) -> None:
-    """Raise for a keyword that is neither a role nor an option; `ignored` ones change nothing."""
+    """Raise for a keyword that is neither a role nor an option; `ignored` ones may go unread."""
     for name in given:
         if name in options or name in roles or name in ignored:
             continue
