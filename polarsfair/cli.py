@@ -141,6 +141,7 @@ def by_group(
 @app.command("frame", cls=role_flags.FrameCommand)
 @role_flags.with_roles
 def frame_of(
+    context: typer.Context,
     name: FunctionName,
     lake: Lake,
     metrics: SomeMetrics = None,
@@ -154,6 +155,7 @@ def frame_of(
     roles: dict[str, list[str]],
 ) -> None:
     """Write the frame of a function, such as a curve, a row per user, or counts of users."""
+    roles |= role_flags.found(context)
     output.check(out, call.sources(lake, roles), overwrite=overwrite)
     function = functions.function(name)
     options = names.options(function, parse.options(option, k))

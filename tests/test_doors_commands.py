@@ -568,3 +568,16 @@ def test_a_shell_completes(words: str, found: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
     )
     assert found in done.stdout.split()
+
+
+def test_users_of_several_columns(values: Callable[..., pl.DataFrame], tmp_path: Path) -> None:
+    """`--user` takes them with commas, or is repeated."""
+    paths = [tmp_path / "r.parquet", tmp_path / "a.csv"]
+    RECS.with_columns(day=pl.lit(1)).write_parquet(paths[0])
+    ACTUAL.with_columns(day=pl.lit(1)).write_csv(paths[1])
+    asked = ("--metrics", "ndcg", "--actual", paths[1], "--item", "i", "--score", "s")
+    expected = ranking.ndcg(RECS, ACTUAL, **LIST_ROLES)
+    for user in (("--user", "u,day"), ("--user", "u", "--user", "day")):
+        assert values("evaluate", paths[0], *asked, *user).item() == pytest.approx(expected)
+    per_user = values("frame", "per_user", paths[0], *asked, "--user", "u,day")
+    assert per_user.columns == ["u", "day", "ndcg"]

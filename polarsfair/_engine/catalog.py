@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from polarsfair import _aliases
 from polarsfair._engine.metric import Metric
 from polarsfair._typing import FAMILIES
 
@@ -80,6 +79,8 @@ def catalog() -> pl.DataFrame:
 
 
 def _row(family: str, metric: Metric) -> dict[str, Any]:
+    from polarsfair import _aliases
+
     low, high = metric.fair if metric.fair is not None else (None, None)
     doc = inspect.cleandoc(metric.__doc__ or "")
     return {

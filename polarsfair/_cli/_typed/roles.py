@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PANEL = "Roles"
 """What the help puts the flags of roles under."""
 
+FOUND = "polarsfair columns"
+"""Where a call keeps what was typed for flags that were found."""
+
 HELP = {
     "group": "The group column; several, separated by commas, form an intersection.",
     "pred": 'The decision: a column or an SQL expression such as "score > 0.5".',
@@ -42,15 +45,26 @@ class FrameCommand(TyperCommand):
         """List the parameters, those that are found included."""
         return [*super().get_params(ctx), *_found_flags()]
 
+    def invoke(self, ctx: Any) -> Any:
+        """Call the command, which finds what was typed for these flags by `found`."""
+        ctx.meta[FOUND] = {name: ctx.params.pop(name) for name in extra_columns()}
+        return super().invoke(ctx)
+
+
+def found(context: typer.Context) -> dict[str, list[str]]:
+    """Return what was typed for the flags that a `FrameCommand` has found."""
+    typed: dict[str, list[str] | None] = context.meta[FOUND]
+    return {name: texts for name, texts in typed.items() if texts}
+
 
 @functools.cache
 def _found_flags() -> tuple[Any, ...]:
-    found = [_parameter(name, _option(name, words)) for name, words in extra_columns().items()]
+    flags = [_parameter(name, _option(name, words)) for name, words in extra_columns().items()]
 
     def taking(**_: object) -> None: ...
 
-    annotations = {one.name: one.annotation for one in found}
-    vars(taking).update(__signature__=inspect.Signature(found), __annotations__=annotations)
+    annotations = {one.name: one.annotation for one in flags}
+    vars(taking).update(__signature__=inspect.Signature(flags), __annotations__=annotations)
     other = typer.Typer(add_completion=False)
     other.command()(taking)
     return tuple(typer.main.get_command(other).params)
@@ -61,13 +75,12 @@ def with_roles(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "roles"]
     added = [_parameter(name, _option(name, words)) for name, words in ROLES.items()]
-    taken = {parameter.name for parameter in own}
     gone = _parameter("role", typer.Option("--role", hidden=True))
 
     @functools.wraps(command)
     def with_flags(**given: Any) -> None:
         check_gone(given.pop("role"))
-        texts = {name: given.pop(name) for name in [*given] if name not in taken}
+        texts = {parameter.name: given.pop(parameter.name) for parameter in added}
         command(**given, roles={name: listed for name, listed in texts.items() if listed})
 
     shown = signature.replace(parameters=[*own, *added, gone])
