@@ -17,6 +17,7 @@ from polarsfair._typing import FAMILIES, ROLES
 
 DF = pl.DataFrame({"sex": ["F", "M"], "hired": [0, 1], "s": [0.2, 0.9]})
 
+
 def exists(full: str) -> bool:
     family, _, name = full.partition(".")
     return name in (pf.__all__ if family == "pf" else vars(getattr(pf, family)))

@@ -8,8 +8,7 @@ import polars as pl
 
 from polarsfair._engine.columns import check_anywhere, columns_of
 from polarsfair._engine.evaluate import prepare
-from polarsfair._engine.metric import Metric
-from polarsfair._engine.request import check_names, keys_of
+from polarsfair._engine.request import check_names, keys_of, listed_metrics
 from polarsfair._engine.rows import Role
 from polarsfair._engine.slices import hidden, summed
 from polarsfair._engine.tables import only, read_tables
@@ -26,6 +25,7 @@ from polarsfair.ranking._types import lazy_if_any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polarsfair._engine.metric import Metric
     from polarsfair._typing import (
         IntoColumn,
         IntoFrame,
@@ -227,7 +227,7 @@ def compare_conventions(
     │ ranx       ┆ 0.5 │
     └────────────┴─────┘
     """
-    chosen = [metrics] if isinstance(metrics, Metric) else list(metrics)
+    chosen = listed_metrics(metrics)
     names = [metric.name for metric in chosen]
     slices = [column.meta.output_name() for column in columns_of(by)]
     check_distinct([*names, "convention", *slices])
