@@ -51,9 +51,12 @@ def cases() -> None:
     assert_type(pf.evaluate(lf, fairness.f1, pred="p", label="y", counts=True), pl.LazyFrame)
     assert_type(fairness.decisions(df, group="g", pred="p"), pl.DataFrame)
     assert_type(fairness.decisions(lf, group="g", pred="p"), pl.LazyFrame)
+    both = [fairness.f1, fairness.auc]
     assert_type(pf.measure(fairness.decisions(df, group="g", pred="p"), fairness.f1), pl.DataFrame)
     assert_type(pf.measure([fairness.decisions(df, pred="p")], [fairness.f1]), pl.DataFrame)
     assert_type(lf.pipe(pf.measure, [fairness.f1], by="d"), pl.LazyFrame)
+    assert_type(pf.measure({fairness.decisions: df, fairness.scores: [df]}, both), pl.DataFrame)
+    assert_type(pf.measure({fairness.decisions: [lf], fairness.scores: lf}, both), pl.LazyFrame)
     assert_type(pf.by_group(lf, fairness.f1, group="g", pred="p", label="y"), pl.LazyFrame)
     assert_type(pf.by_group(df, [fairness.f1], group="g", ref=pf.OVERALL), pl.DataFrame)
     assert_type(pf.metrics(), list[pf.Metric])

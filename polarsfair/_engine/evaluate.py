@@ -244,15 +244,7 @@ def prepare(
     """Check a call and count its rows, lazily; `grouped` if all values are by group."""
     given = {name: read_once(value) for name, value in given_roles(keywords).items()}
     frame = read_once(frame)
-    chosen = [variant_for(metric, given) for metric in listed_metrics(metrics)]
-    roles = {role for metric in chosen for role in metric.tally.roles}
-    where = f"`{chosen[0].name}`" if len(chosen) == 1 else "these metrics"
-    check_keywords(given, set(all_options(chosen)), roles, where, ignored=ROLES)
-    resolved = [metric.resolve(given) for metric in chosen]
-    check_roles(resolved, given, FRAME_ROLES)
-    for metric in resolved:
-        check_class(metric.options.get("ref"), given.get("group"))
-    resolved = on_few_tables(resolved, given)
+    resolved = _resolved(metrics, given)
     columns = columns_of(by)
     frames = {role: given[role] for role in FRAME_ROLES if role in given}
 
@@ -273,6 +265,19 @@ def prepare(
     check_anywhere([frame, *frames.values()], named)
     check_read(resolved, given)
     return Call(requests, resolved, [column.meta.output_name() for column in columns], given)
+
+
+def _resolved(metrics: Metric | Sequence[Metric], given: Mapping[str, Any]) -> list[Metric]:
+    """Return the variants that a call needs, with its options, or raise for its keywords."""
+    chosen = [variant_for(metric, given) for metric in listed_metrics(metrics)]
+    roles = {role for metric in chosen for role in metric.tally.roles}
+    where = f"`{chosen[0].name}`" if len(chosen) == 1 else "these metrics"
+    check_keywords(given, set(all_options(chosen)), roles, where, ignored=ROLES)
+    resolved = [metric.resolve(given) for metric in chosen]
+    check_roles(resolved, given, FRAME_ROLES)
+    for metric in resolved:
+        check_class(metric.options.get("ref"), given.get("group"))
+    return on_few_tables(resolved, given)
 
 
 def _splits_lists(frame: IntoFrame, given: Mapping[str, Any]) -> bool:

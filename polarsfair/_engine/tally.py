@@ -272,7 +272,7 @@ def check_keywords(
     where: str,
     ignored: Collection[str] = (),
 ) -> None:
-    """Raise for keywords that are neither roles nor options; `ignored` ones change nothing."""
+    """Raise for keywords that are neither roles nor options; `ignored` ones may go unread."""
     others = [name for name in given if name not in {*options, *roles, *ignored}]
     if not others:
         return
