@@ -211,7 +211,7 @@ NAMES: Mapping[str, str] = {
     "ranking.recall": "R Recall recall_at_k recallAtK set_recall",
     "ranking.serendipity": "Serendipity",
     "ranking.surprisal": "MeanInvUserFreq MIUF miuf Surprisal",
-    "ranking.user_auc": "GAUC gauc group_auc grouped_auc per_user_auc",
+    "ranking.user_auc": "GAUC gauc group_auc grouped_auc per_user_auc uauc",
     "clustering.adjusted_mutual_information": "adjusted_mutual_info_score AMI ami",
     "clustering.adjusted_rand": "adjusted_rand_index adjusted_rand_score ARI ari",
     "clustering.ball_hall": "ball_hall_index",

@@ -111,7 +111,7 @@ def of_comparison(metric: Metric, number: int, own: Sequence[str], sides: str) -
     """Sum the counts of the groups that take part in a comparison, over the lines of one slice.
 
     A group takes part if it has all values that are compared, and something to be compared with.
-    With everyone or the rest, each row of known group is on one side or the other. A group's count
+    With OVERALL or REST, each row of known group is on one side or the other. A group's count
     is the metric's own, else the largest of those of its bases.
 
     Parameters

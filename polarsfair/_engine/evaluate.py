@@ -130,6 +130,10 @@ def evaluate(
     A lazy frame keeps the columns that a file had when the frame was made. If the file is
     rewritten before `collect`, Polars may read another column: make the frame anew.
 
+    If a lazy frame was filtered or got new columns, Polars may read it once for several tables, and
+    keep its rows in memory. ``collect(optimizations=pl.QueryOptFlags(comm_subplan_elim=False))``
+    reads it once per table instead.
+
     Examples
     --------
     >>> import polars as pl

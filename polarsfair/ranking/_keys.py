@@ -149,8 +149,8 @@ def _check_id(frames: Mapping[str, pl.LazyFrame], name: str, role: str, column: 
     import difflib
 
     lacking = _lacking(frames[name], column)
-    others = [other for other in frames if not _lacking(frames[other], column)]
-    if not lacking or not others:
+    others = [other for other in frames if lacking and not _lacking(frames[other], column)]
+    if not others:
         check_columns(frames[name], {role: [column]})
         return
     have = frames[name].collect_schema().names()

@@ -111,8 +111,9 @@ TWO: dict[str, tuple[Any, Any]] = {
     "repeats": ("once", "drop"),
     "plan": ("hits first", "window"),
     "max_grade": (3, 4),
+    "intra_list_diversity metric": ("cosine", "hamming"),
 }
-"""Two values of every option that one table holds once."""
+"""Two values of every option that one table holds once; those of one metric come first."""
 
 SINGLE = [
     (name, metric, option)
@@ -127,9 +128,8 @@ SINGLE = [
 )
 def test_two_values_of_an_option_make_two_tables(name: str, metric: pf.Metric, option: str) -> None:
     call = CALLS[name]
-    metrics = [
-        metric.bind(**{option: value}).alias(f"value {i}") for i, value in enumerate(TWO[option])
-    ]
+    two = TWO.get(f"{metric.name} {option}") or TWO[option]
+    metrics = [metric.bind(**{option: value}).alias(f"value {i}") for i, value in enumerate(two)]
     assert len(call.tables(metrics)) == 2
     found = evaluated(call, metrics, "sliced")
     for one in metrics:
@@ -187,6 +187,16 @@ def test_equal_plans_of_one_tally_are_not_read_once(
     metrics = [fairness.auc.bind(bins=first), fairness.ks.bind(bins=second)]
     query = pf.evaluate(call.rows, metrics, **call.of(metrics))
     assert scans(query.lazy()) == 2
+
+
+def test_prepared_rows_are_scanned_per_table_if_polars_shares_no_plans(tmp_path: Path) -> None:
+    """Nothing here shares rows by itself; what Polars shares can be switched off."""
+    call = laked(CALLS["people"], tmp_path)
+    metrics = [fairness.stat_parity, fairness.auc]
+    prepared = call.rows.with_columns(new=pl.lit(1)).filter(pl.col("new") == 1)
+    query = pf.evaluate(prepared, metrics, **call.of(metrics)).lazy()
+    apart = pl.QueryOptFlags(comm_subplan_elim=False)
+    assert query.explain(optimizations=apart).count(" SCAN [") == 2
 
 
 def test_a_scan_that_is_shared_is_seen(tmp_path: Path) -> None:

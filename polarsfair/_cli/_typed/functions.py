@@ -160,7 +160,7 @@ def _as_python(function: Function, name: str) -> str:
 
 @functools.cache
 def extra_columns() -> dict[str, str]:
-    """Return the columns that functions take and that are no roles, each with who takes it."""
+    """Return the columns that functions take and that are not roles, each with its functions."""
     found: dict[str, list[str]] = {}
     for one in functions().values():
         for name in one.columns:

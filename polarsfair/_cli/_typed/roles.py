@@ -36,7 +36,7 @@ def flag(name: str) -> str:
 
 
 class FrameCommand(TyperCommand):
-    """A command with flags for the columns that functions take and that are no roles.
+    """A command with flags for the columns that functions take and that are not roles.
 
     They are found in the families, which are imported only when the command is called.
     """
@@ -71,7 +71,7 @@ def _found_flags() -> tuple[Any, ...]:
 
 
 def with_roles(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, which takes all roles as the mapping `roles`, a flag for each of them."""
+    """Add a flag for each role to a command, which takes all of them as the mapping `roles`."""
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "roles"]
     added = [_parameter(name, _option(name, words)) for name, words in ROLES.items()]

@@ -436,7 +436,7 @@ def _disparities(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -
 
 
 def _beside_reference(lines: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
-    """Return the lines of the groups that are compared; of none, if there is nothing beside them.
+    """Return the lines of the groups that are compared, or no line if only one group is there.
 
     Every group is compared with all rows, so that OVERALL and REST leave out no group. As ever,
     a group alone is everyone, and has no rest.
