@@ -42,6 +42,14 @@ class FrameCommand(TyperCommand):
         """List the parameters, those that are found included."""
         return [*super().get_params(ctx), *_found_flags()]
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; its context holds the columns that were typed for found flags.
+
+        The function of the command was declared without these flags, and Typer does not pass them.
+        """
+        ctx.obj = {str(one.name): ctx.params.pop(one.name) for one in _found_flags()}
+        return super().invoke(ctx)
+
 
 @functools.cache
 def _found_flags() -> tuple[Any, ...]:
@@ -63,15 +71,18 @@ def with_roles(command: Callable[..., None]) -> Callable[..., None]:
     added = [_parameter(name, _option(name, words)) for name, words in ROLES.items()]
     taken = {parameter.name for parameter in own}
     gone = _parameter("role", typer.Option("--role", hidden=True))
+    context = inspect.Parameter("context", gone.kind, annotation=typer.Context)
 
     @functools.wraps(command)
-    def with_flags(**given: Any) -> None:
+    def with_flags(context: typer.Context, **given: Any) -> None:
         check_gone(given.pop("role"))
         texts = {name: given.pop(name) for name in [*given] if name not in taken}
+        texts |= {name: list(listed) for name, listed in (context.obj or {}).items() if listed}
         command(**given, roles={name: listed for name, listed in texts.items() if listed})
 
-    shown = signature.replace(parameters=[*own, *added, gone])
-    annotations = {parameter.name: parameter.annotation for parameter in [*own, *added, gone]}
+    every = [*own, *added, gone, context]
+    shown = signature.replace(parameters=every)
+    annotations = {parameter.name: parameter.annotation for parameter in every}
     vars(with_flags).update(__signature__=shown, __annotations__=annotations)
     return with_flags
 
