@@ -320,3 +320,22 @@ def test_a_schema_is_read_again_when_the_file_changes(tmp_path: Path) -> None:
     write(path, ROWS.select("g"))
     after = scans.schema_of(str(path), kinds.CSV, files.state(str(path)))
     assert (before.names(), after.names()) == (ROWS.columns, ["g"])
+
+
+@pytest.mark.parametrize("suffix", OTHERS)
+def test_names_of_columns_are_no_patterns(run: Run, tmp_path: Path, suffix: str) -> None:
+    """To `select`, a column called `*` is every column, and `^x$` is the column `x`."""
+    rows = pl.DataFrame({"*": ["F", "M", "F"], "^x$": [1, 0, 0], "x": [0, 0, 1]})
+    write(tmp_path / f"a{suffix}", rows)
+    assert_frame_equal(read(tmp_path / f"a{suffix}"), rows)
+    lake = tmp_path / "^x$=1" / f"b{suffix}"
+    write(lake, rows.head(1))
+    assert read(lake)["^x$"].to_list() == [1]
+    typed = ("--metrics", "stat_parity", "--group", "*", "--pred", "^x$", "--ref", "M")
+    code, out, err = run("evaluate", tmp_path / f"a{suffix}", *typed)
+    assert (code, err) == (0, "")
+    assert "0.5000" in out
+    code, _, err = run("evaluate", tmp_path / f"a{suffix}", *typed[:-1], "X")
+    assert code == 2
+    assert "X" in err
+    assert "intersection" not in err

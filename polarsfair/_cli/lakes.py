@@ -17,6 +17,7 @@ from polarsfair._cli import files
 from polarsfair._cli._formats import scans
 from polarsfair._cli._formats.kinds import CSV, PARQUET, format_of, format_of_all
 from polarsfair._cli._formats.scans import EMPTY_PARTITIONS, partitions
+from polarsfair._engine.columns import exactly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -192,7 +193,7 @@ def _distinct(path: str, name: str) -> pl.Series:
     if kind is PARQUET:
         with Path(path).open("rb") as file:
             return pl.read_parquet(file, columns=[name], hive_partitioning=False)[name].unique()
-    rows = scans.scan([path], kind, {}).select(pl.col(name).unique())
+    rows = scans.scan([path], kind, {}).select(exactly(name).unique())
     return rows.collect(engine="streaming").to_series()
 
 

@@ -151,8 +151,9 @@ def groups(rows: pl.LazyFrame, group: IntoSlices | None) -> dict[str, pl.DataTyp
     if group is None:
         msg = "`--ref` needs a group column: add `--group COLUMN`"
         raise ValueError(msg)
-    check_columns(rows, {"group": columns_of(group, "group")})
-    schema = rows.select(group).collect_schema()
+    columns = columns_of(group, "group")
+    check_columns(rows, {"group": columns})
+    schema = rows.select(columns).collect_schema()
     ((name, dtype), *others) = schema.items()
     if not others and isinstance(dtype, pl.Struct):
         return dict(pl.Schema(dtype.to_schema()))

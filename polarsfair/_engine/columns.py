@@ -185,7 +185,7 @@ def _made_up(dtype: pl.DataType) -> pl.Series:
     elif dtype.is_nested() or dtype in (pl.Object, pl.Null, pl.Enum):
         values = pl.Series([None] * _TRIED, dtype=dtype)
     else:
-        text = numbers.cast(pl.String) if dtype in (*TEXT, pl.Binary) else numbers
+        text = numbers.cast(pl.String) if is_text(dtype) or dtype == pl.Binary else numbers
         values = text.cast(dtype, strict=False)
     return values.extend_constant(None, _TRIED)
 
@@ -200,8 +200,12 @@ def is_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
-TEXT = (pl.String, pl.Categorical, pl.Enum)
-"""The dtypes of text, however it is stored."""
+def is_text(dtype: Any) -> bool:
+    """Return whether a dtype holds text, however it is stored.
+
+    Polars does not find a Categorical of named categories equal to `pl.Categorical`.
+    """
+    return isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
 
 
 _NARROW = {pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32}
@@ -218,7 +222,7 @@ def common_dtype(roles: tuple[str, str], one: Any, other: Any) -> pl.DataType:
     if pl.Null in (one, other) or one == other:
         known: pl.DataType = other if one == pl.Null else one
         return known
-    if one in TEXT and other in TEXT:
+    if is_text(one) and is_text(other):
         return pl.String()
     if is_whole(one) and is_whole(other):
         return pl.Int64() if {one, other} <= _NARROW else pl.Int128()
@@ -340,7 +344,7 @@ def binary_of(column: Column) -> pl.Expr:
 def _not_binary(column: Column) -> str:
     name = column.expression.meta.output_name()
     write = (
-        f'pl.col("{name}") == "yes"' if column.dtype in TEXT else f'pl.col("{name}").is_not_null()'
+        f'pl.col("{name}") == "yes"' if is_text(column.dtype) else f'pl.col("{name}").is_not_null()'
     )
     return (
         f"`{column.role}` is {column.dtype}, which cannot be read as 0 or 1: write what counts as"

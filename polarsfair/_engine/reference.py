@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import TEXT, field_of
+from polarsfair._engine.columns import field_of, is_text
 from polarsfair._engine.faults import Fault, raised
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
 
 def equals(column: pl.Expr, dtype: Any, value: Any) -> pl.Expr:
     """Return whether a column of any plain dtype holds the value."""
-    if dtype in TEXT:
+    if is_text(dtype):
         # An Enum cannot be compared with a word that is not one of its categories.
         return column.cast(pl.String) == pl.lit(value)
     zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
@@ -137,7 +137,7 @@ def comparable(ref: Any, dtype: Any) -> bool:
     if isinstance(ref, Mapping):
         return False
     given = pl.Series([ref]).dtype
-    if dtype in TEXT:
+    if is_text(dtype):
         return given == pl.String
     if dtype.is_numeric():
         return given.is_numeric()

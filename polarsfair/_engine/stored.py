@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.exceptions import SchemaError
 
-from polarsfair._engine.columns import TEXT, exactly, is_whole
+from polarsfair._engine.columns import exactly, is_text, is_whole
 from polarsfair._engine.faults import Fault, infinite_fault, raise_faults
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices
 
@@ -74,7 +74,7 @@ def _as_strings(dtype: Any) -> Any:
     """Return a dtype with every kind of text, also within an intersection, as strings."""
     if isinstance(dtype, pl.Struct):
         return pl.Struct({field.name: _as_strings(field.dtype) for field in dtype.fields})
-    return pl.String() if dtype in TEXT else dtype
+    return pl.String() if is_text(dtype) else dtype
 
 
 def _check_columns(schemas: Sequence[pl.Schema], tally: Tally, slices: Sequence[str]) -> None:
@@ -110,7 +110,7 @@ def kind_of(dtype: Any) -> object:
         return None
     if isinstance(dtype, pl.Struct):
         return {field.name: kind_of(field.dtype) for field in dtype.fields}
-    if dtype in TEXT:
+    if is_text(dtype):
         return "text"
     if dtype.is_integer():
         return "integer"

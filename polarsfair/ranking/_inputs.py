@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import TEXT, Column, as_column, is_number, shown
+from polarsfair._engine.columns import Column, as_column, is_number, is_text, shown
 from polarsfair._engine.faults import Fault, counted
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.rows import Role, Rows
@@ -84,7 +84,7 @@ def mark_of(frame: pl.LazyFrame, name: str) -> pl.Expr:
     It is the same in all processes, but not in all versions of Polars.
     """
     dtype = frame.collect_schema()[name]
-    value = pl.col(name).cast(pl.String) if dtype in TEXT else pl.col(name)
+    value = pl.col(name).cast(pl.String) if is_text(dtype) else pl.col(name)
     # Small enough for the sum over 2**27 values to fit in 64 bits.
     return (value.hash() % 2**36).cast(pl.Int64)
 

@@ -12,11 +12,11 @@ import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
 from polarsfair._engine.columns import (
-    TEXT,
     Column,
     check_anywhere,
     check_columns,
     columns_of,
+    is_text,
     is_whole,
     key_of,
     schema_of,
@@ -64,7 +64,7 @@ def key_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> pl.DataType:
     other = next(((name, dtype) for name, dtype in others if dtype != first[1]), None)
     if other is None:
         return first[1]
-    if all(dtype in TEXT for dtype in known.values()):
+    if all(map(is_text, known.values())):
         return pl.String()
     common = _whole_dtype(list(known.values()))
     if common is None:

@@ -193,7 +193,8 @@ WIDER: dict[str, list[Any]] = {
     "both": [pl.UInt64, pl.Int64, pl.UInt32],
     "decimals": [pl.Decimal(20, 0), pl.Int64, pl.UInt64],
 }
-TEXTS: list[Any] = [pl.String, pl.Categorical, pl.Enum(list("abcdexy"))]
+NAMED = pl.Categorical(pl.Categories("some"))
+TEXTS: list[Any] = [pl.String, pl.Categorical, pl.Enum(list("abcdexy")), NAMED]
 
 
 @every_set

@@ -20,6 +20,7 @@ from polars.exceptions import PolarsError
 
 from polarsfair._cli import files
 from polarsfair._cli._formats.kinds import ARROW, CSV, Format
+from polarsfair._engine.columns import exactly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +57,7 @@ def scan(
     parts = []
     for same in groups.values():
         rows = _scanned(same, kind, schemas[same[0]], columns).select(
-            name for name in columns if name not in hive
+            exactly(name) for name in columns if name not in hive
         )
         values = partitions(same[0])
         parts.append(
@@ -149,7 +150,7 @@ def _common_dtype(name: str, schemas: Mapping[str, pl.Schema], kind: Format) -> 
 
 
 def _has_values(path: str, name: str) -> bool:
-    column = pl.scan_csv(path, infer_schema=False, glob=False).select(pl.col(name).count())
+    column = pl.scan_csv(path, infer_schema=False, glob=False).select(exactly(name).count())
     try:
         return bool(column.collect(engine="streaming").item())
     except PolarsError as error:

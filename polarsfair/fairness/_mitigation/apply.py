@@ -8,9 +8,9 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from polarsfair._engine.columns import (
-    TEXT,
     Column,
     binary_of,
+    is_text,
     key_of,
     number_of,
     resolve_columns,
@@ -96,7 +96,7 @@ def group_keys(rows: pl.LazyFrame, group: IntoGroup) -> dict[str, pl.Expr]:
     dtypes = schema_of(rows, parts)
     keys = {name: key_of(Column("group", part, dtypes[name])) for name, part in parts.items()}
     return {
-        name: key.cast(pl.String) if dtypes[name] in TEXT else key for name, key in keys.items()
+        name: key.cast(pl.String) if is_text(dtypes[name]) else key for name, key in keys.items()
     }
 
 
@@ -118,7 +118,7 @@ def under_keys(outcomes: pl.DataFrame, keys: pl.Schema) -> pl.DataFrame:
 
 def exactly_cast(fitted: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return the fitted groups in the dtype of the rows, or raise if one would change."""
-    plain = fitted.cast(pl.String) if fitted.dtype in TEXT else fitted
+    plain = fitted.cast(pl.String) if is_text(fitted.dtype) else fitted
     if dtype == plain.dtype:
         return plain
     if dtype == pl.Null:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of
+from polarsfair._engine.columns import as_column, check_columns, is_text, schema_of
 from polarsfair._engine.slices import hidden
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def _as_word(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_integer() or dtype == pl.Boolean:
         word = column.cast(pl.UInt64, wrap_numerical=True)
     else:
-        text = dtype in (pl.Categorical, pl.Enum)
-        word = (column.cast(pl.String) if text else column).hash(seed=0)
+        word = (column.cast(pl.String) if is_text(dtype) else column).hash(seed=0)
     return word.fill_null(0)
 
 
