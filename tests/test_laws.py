@@ -330,7 +330,7 @@ def test_the_catalogue_has_every_metric() -> None:
     assert catalogue["metric"].is_unique().all()
     assert catalogue.columns == [
         "metric", "family", "name", "tally", "roles", "options", "ideal", "lower", "upper",
-        "better", "fair_low", "fair_high", "kind", "reference", "summary",
+        "better", "fair_low", "fair_high", "kind", "reference", "summary", "also_known_as",
     ]  # fmt: skip
     complete = catalogue.select("tally", "kind", "reference", "summary", "lower", "upper")
     assert complete.null_count().sum_horizontal().item() == 0

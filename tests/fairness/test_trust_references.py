@@ -29,6 +29,7 @@ ROLES: dict[str, dict[str, Any]] = {
     "fairness.outcomes": {"pred": "s", "label": "y"},
     "fairness.outcome_bins": {"pred": "s", "label": "y"},
     "fairness.clusters": {"cluster": "c"},
+    "fairness.strata": {"label": "y", "strata": "p"},
     "fairness.nearest": {"features": ["s", "p"], "centroids": CENTROIDS},
     "fairness.silhouettes": {"cluster": "c", "features": ["s", "p"]},
 }
