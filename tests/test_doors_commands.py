@@ -386,6 +386,8 @@ def test_tables_of_several_tallies(run: Run, files: dict[str, Path]) -> None:
         ([f"fairness.score={paths[1]}"], "there is no tally called 'fairness.score'"),
         ([f"{typed[0]}", f"fairness.scores={paths[0]}"], "fairness"),
         ([f"fairness.scores={where}/none.parquet"], "is not a file or a directory"),
+        ([typed[0]], "`auc` reads a table of `fairness.scores`, which is not given: add"),
+        ([typed[0]], "`fairness.scores=FILES`"),
     ]:
         code, _, err = run("measure", *tables_typed, *asked)
         assert (code, said in err) == (2, True), err

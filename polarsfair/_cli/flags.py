@@ -47,6 +47,7 @@ BARE = (
     (r"(pl\.col\(.+\)\.fill_nan\(None\))", r"features=\1"),
     (r'\.alias\("\.\.\."\)', "AS name"),
     (r'\w+\.unique\("([^"]+)"\)', r"DISTINCT ON (\1)"),
+    (r"(\w+\.\w+): <table>", r"\1=FILES"),
 )
 """Python that is not a keyword of a call, and what to use instead."""
 
