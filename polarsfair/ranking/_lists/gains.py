@@ -129,7 +129,7 @@ def _count_gains(
     ``persistence``: sum of p to the rank - 1, ``gain``: discounted gain, ``ideal`` and
     ``ideal_all``: the best gain within k and without a cut), ``n_rel``, ``n_rec``, and the sum
     ``users``. It serves graded relevance (`gain`), ``ties="expected"`` and whole lists of any
-    length. Tables can be merged if no user's rows are split between them.
+    length. Tables can be merged as those of `ranking.lists`.
 
     Parameters
     ----------
