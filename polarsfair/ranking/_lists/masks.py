@@ -70,10 +70,9 @@ def _count_lists(
     ``hits_65``, ``hits_129``, ... for the ranks beyond), ``n_rel`` (relevant items; null for users
     who are not in `actual`), ``n_rec`` (recommendations) and ``depth`` (the last rank kept, `k`);
     and the sums ``users`` and ``repeats`` (further copies of hits, which count once).
-    Tables can be merged if no user's rows are split between them. If a slice or group is a column of
-    the recommendations alone, each of its values must be in every table that has some of its users,
-    or in a single one, such as one table per day: a table does not count its users in a slice that
-    it lacks.
+    Tables can be merged if no user's rows are split between them. If only the recommendations have
+    a slice or group, each of its values must be in all of the tables, or in one alone, such as one
+    table per day: a table does not count its users in a slice that it lacks.
 
     Parameters
     ----------
