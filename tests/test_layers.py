@@ -35,7 +35,7 @@ ENGINE = (
         "metric",
         "request",
     ),
-    *("reference", "group_pairs", "read", "compare", "evaluate", "by_group", "catalog"),
+    *("reference", "group_pairs", "counts", "read", "compare", "evaluate", "by_group", "catalog"),
 )
 """The import order of the engine, which is its reading order."""
 

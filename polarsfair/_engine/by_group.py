@@ -20,7 +20,7 @@ from polarsfair._engine.reference import (
     raise_unless_found,
 )
 from polarsfair._engine.request import check_class, check_one_kind
-from polarsfair._engine.slices import hidden, hidden_slices
+from polarsfair._engine.slices import hidden_slices, n_of
 from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import clean, quotient
 
@@ -115,11 +115,10 @@ def by_group(
     if ref is not None and not isinstance(ref, Everyone):
         check_reference(ref, dtype)
         table = raise_unless_found(table, ref)
-    lines = read(table, request.metrics, [*slices, GROUP])
+    lines = read(table, request.metrics, [*slices, GROUP], counts=True)
     if ref is not None:
         lines = with_reference(lines, table, request.metrics, slices, ref)
-    sizes = _sizes(table, request.metrics, [*slices, GROUP])
-    lines = lines.join(sizes, on=[*slices, GROUP], how="left", nulls_equal=True).cache()
+    lines = lines.cache()
     result = pl.concat(
         _long(lines, metric, [*slices, GROUP, *keys[len(slices) :]], ref, dtype)
         for metric in request.metrics
@@ -141,14 +140,6 @@ def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
             raise ValueError(msg)
 
 
-def _sizes(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
-    """Count the rows each rate uses: those with no null in the columns it reads."""
-    return table.group_by(keys).agg(
-        pl.col(metric.tally.size).filter(metric.usable).sum().alias(hidden("n", metric.name))
-        for metric in metrics
-    )
-
-
 def _long(
     lines: pl.LazyFrame,
     metric: Metric,
@@ -168,7 +159,7 @@ def _long(
     return lines.select(
         *keys,
         pl.lit(metric.name).alias("metric"),
-        pl.col(hidden("n", metric.name)).alias("n"),
+        pl.col(n_of(metric.name)).alias("n"),
         value.alias("value"),
         compared.then(_as_column(ref, dtype)).alias("ref"),
         compared.then(clean(value - other)).alias("difference"),

@@ -169,6 +169,7 @@ def _over_groups(rate: AnyMetric, what: str, formula: Comparison | Extreme) -> A
         options={},
         bases=(rate,),
         check=None,
+        n=None,
         variants=tuple(
             variant._replace(metric=_over_groups(variant.metric, what, formula))
             for variant in rate.variants

@@ -48,6 +48,7 @@ def evaluate(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
+    counts: Any = ...,
     **keywords: Unpack[Keywords],
 ) -> pl.LazyFrame: ...
 
@@ -58,6 +59,7 @@ def evaluate(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
+    counts: Any = ...,
     **keywords: Unpack[Keywords],
 ) -> pl.DataFrame: ...
 
@@ -67,6 +69,7 @@ def evaluate(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = None,
+    counts: bool = False,
     **keywords: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Count rows once and compute every metric from the table.
@@ -110,8 +113,8 @@ def evaluate(
     └────────────────┴─────────────┘
     """
     request = prepare(frame, metrics, by, keywords)
-    check_names(request.metrics, request.slices)
-    result = read_sorted(request.table, request.metrics, request.slices)
+    check_names(request.metrics, request.slices, counts=counts)
+    result = read_sorted(request.table, request.metrics, request.slices, counts=counts)
     # A second pass joins rows with lines of the table, which the in-memory engine holds at once.
     two_passes = any(not metric.tally.mergeable for metric in request.metrics)
     return as_given(result, frame, *request.given.values(), flat=two_passes)
@@ -175,6 +178,7 @@ def measure(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
+    counts: Any = ...,
     **options: Unpack[Keywords],
 ) -> pl.LazyFrame: ...
 
@@ -185,6 +189,7 @@ def measure(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
+    counts: Any = ...,
     **options: Unpack[Keywords],
 ) -> pl.DataFrame: ...
 
@@ -194,6 +199,7 @@ def measure(
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = None,
+    counts: bool = False,
     **options: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Compute metrics from stored tables, one or many, merging them first.
@@ -247,8 +253,8 @@ def measure(
     check_columns(stacked, {"by": columns})
     slices = slice_names(columns, tally)
     merged = merge(stacked, tally, columns, names)
-    check_names(resolved, slices)
-    result = read_sorted(completed(merged, tally, resolved), resolved, slices)
+    check_names(resolved, slices, counts=counts)
+    result = read_sorted(completed(merged, tally, resolved), resolved, slices, counts=counts)
     return as_given(result, *tables)
 
 

@@ -146,7 +146,7 @@ def beside_group(
 def every_pair(lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str]) -> pl.LazyFrame:
     """Make a line of every ordered pair of groups, with the values of both."""
     names = {GROUP: OTHER_GROUP, **{name: other_of(name) for name in columns}}
-    others = few_pairs(lines, keys, pl.len()).rename(names)
+    others = few_pairs(lines, keys, pl.len()).rename(names).select(*keys, *names.values())
     pairs = joined(lines, others, keys, how="left")
     # A group is not compared with itself, but its line keeps the slice in the result, as null.
     two = pl.col(GROUP) != pl.col(OTHER_GROUP)

@@ -87,6 +87,28 @@ class LineFormula(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class OfGroups:
+    """What a comparison of groups counts if the lines of its view are not groups, but pairs.
+
+    The value is a value of the rows of all groups that take part: those of any weight, if there is
+    something to compare them with.
+
+    Attributes
+    ----------
+    view
+        ``(table, keys, *, options) -> lines`` of the table, with their group.
+    rows
+        The number of rows of one group, an aggregation; None: those with all that the metric reads.
+    takes_part
+        Whether a group has what is compared, an aggregation; None: it has rows of some weight.
+    """
+
+    view: Callable[..., pl.LazyFrame] = as_they_are
+    rows: pl.Expr | None = None
+    takes_part: pl.Expr | None = None
+
+
 class _Docstring:
     """The docstring of a metric with its roles as Parameters; that of the class for the class.
 
@@ -157,6 +179,12 @@ class Metric:
         Forms of this metric over other tables, for other roles or options.
     check
         ``(metric, schema of the table) -> None``: raises if its options do not fit the table.
+    n
+        ``(*, options) -> pl.Expr``, an aggregation over the lines of the view: the number of rows
+        (users, items) in the value's denominator, unweighted. None: the rows that have all that the
+        metric reads. If the metric has bases, it is that of one group, over the lines of a base;
+        None: the largest of those of the bases. If its view compares groups: see `OfGroups`, which
+        is the default of views with the option ``ref``.
     """
 
     name: str
@@ -174,6 +202,7 @@ class Metric:
     bases: tuple[Metric, ...] = ()
     variants: tuple[Variant, ...] = ()
     check: Callable[[Metric, pl.Schema], None] | None = None
+    n: Callable[..., pl.Expr] | OfGroups | None = None
     doc: str | None = field(default=None, repr=False)
     origin: Origin | None = field(default=None, repr=False)
 

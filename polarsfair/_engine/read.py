@@ -7,10 +7,12 @@ are put in one line (`group_pairs`), and its formula makes one number of them.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from polarsfair._engine.counts import in_lines, in_table, of_comparison
 from polarsfair._engine.group_pairs import (
     Comparison,
     beside_group,
@@ -21,7 +23,7 @@ from polarsfair._engine.group_pairs import (
 )
 from polarsfair._engine.metric import LineFormula, Metric, as_they_are
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone
-from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined
+from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined, n_of, shown_n
 from polarsfair._engine.tally import Tally, keywords_of
 
 if TYPE_CHECKING:
@@ -31,29 +33,52 @@ if TYPE_CHECKING:
 _BASE = hidden("base ")
 
 
-def read(table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
-    """Evaluate metrics whose options are resolved: a line per key, a column per metric."""
-    parts = [_values(table, members, keys) for members in _sharing_lines(metrics)]
+def read(
+    table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str], *, counts: bool = False
+) -> pl.LazyFrame:
+    """Evaluate metrics whose options are resolved: a line per key, a column per metric.
+
+    With `counts`, the hidden column `n_of(name)` beside each value counts what it is a value of.
+    """
+    parts = [_values(table, members, keys, counts=counts) for members in _sharing_lines(metrics)]
     all_keys = [*keys, *metrics[0].result_keys]
-    if len(parts) > 1 and not all_keys:
-        return pl.concat(parts, how="horizontal")
     # Views of one table have the same slices, but may name more or fewer classes.
-    how: Literal["left", "full"] = "left" if all_keys == list(keys) else "full"
+    values = _beside(parts, all_keys, "left" if all_keys == list(keys) else "full")
+    more = in_table(table, metrics, all_keys) if counts else []
+    if not more:
+        return values
+    of_table = [n_of(m.name) for m in metrics if not m.bases and not in_lines(m)]
+    return _beside([values, *more], all_keys, "left").with_columns(pl.col(of_table).fill_null(0))
+
+
+def _beside(
+    parts: Sequence[pl.LazyFrame], keys: Sequence[str], how: Literal["left", "full"]
+) -> pl.LazyFrame:
+    """Put the columns of several frames with the same keys into one."""
+    if len(parts) > 1 and not keys:
+        return pl.concat(parts, how="horizontal")
     return functools.reduce(
-        lambda left, right: left.join(right, on=all_keys, how=how, nulls_equal=True, coalesce=True),
+        lambda left, right: left.join(right, on=keys, how=how, nulls_equal=True, coalesce=True),
         parts,
     )
 
 
 def read_sorted(
-    table: pl.LazyFrame, metrics: Sequence[Metric], slices: Sequence[str]
+    table: pl.LazyFrame, metrics: Sequence[Metric], slices: Sequence[str], *, counts: bool = False
 ) -> pl.LazyFrame:
-    """Evaluate, in the order of the call: slices, keys, then a column per metric, sorted."""
+    """Evaluate, in the order of the call: slices, keys, then a column per metric, sorted.
+
+    With `counts`, each value is followed by the column `shown_n(name)`.
+    """
     inner = hidden_slices(slices)
     keys = [*inner.values(), *metrics[0].result_keys]
-    result = read(table.rename(inner) if inner else table, metrics, list(inner.values()))
-    result = result.select(*keys, *(metric.name for metric in metrics))
+    hidden_keys = list(inner.values())
+    result = read(table.rename(inner) if inner else table, metrics, hidden_keys, counts=counts)
+    shown = [pl.col(name) for metric in metrics for name in (metric.name, n_of(metric.name))]
+    result = result.select(*keys, *(shown if counts else (metric.name for metric in metrics)))
     result = result.sort(keys) if keys else result
+    if counts:
+        result = result.rename({n_of(metric.name): shown_n(metric.name) for metric in metrics})
     return result.rename({name: shown for shown, name in inner.items()}) if inner else result
 
 
@@ -82,53 +107,79 @@ def _sides(metric: Metric) -> str:
     return "pairs" if in_pairs else "groups"
 
 
-def _values(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+def _values(
+    table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str], *, counts: bool
+) -> pl.LazyFrame:
     """Evaluate metrics that read the same lines."""
     first = members[0]
     plain = first.view is as_they_are
     lines = table if plain else first.view(table, keys, **_options(first.view, first))
     if first.bases:
-        return _compared(lines, members, keys)
+        return _compared(lines, members, keys, counts=counts)
     for member in members:
         if isinstance(member.formula, LineFormula):
             lines = member.formula.with_values(lines, _options(member.formula, member))
     formulas = {m.name: m.formula(**_options(m.formula, m)) for m in members}
-    return _aggregate(lines, formulas, [*keys, *first.result_keys])
+    numbers = {k: v for m in members for k, v in in_lines(m).items()} if counts else {}
+    return _aggregate(lines, formulas, numbers, [*keys, *first.result_keys])
 
 
 def _aggregate(
-    lines: pl.LazyFrame, formulas: dict[str, pl.Expr], keys: Sequence[str]
+    lines: pl.LazyFrame,
+    formulas: dict[str, pl.Expr],
+    counts: dict[str, pl.Expr],
+    keys: Sequence[str],
 ) -> pl.LazyFrame:
     values = {name: formula.cast(pl.Float64) for name, formula in formulas.items()}
     # Negative zero, such as an entropy's, would make a quotient by it infinite on the wrong side.
-    return aggregated(lines, keys, values).with_columns(
+    return aggregated(lines, keys, values | counts).with_columns(
         pl.when(pl.col(name) == 0).then(0.0).otherwise(name).alias(name) for name in values
     )
 
 
-def _compared(table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+def _compared(
+    table: pl.LazyFrame, members: Sequence[Metric], keys: Sequence[str], *, counts: bool
+) -> pl.LazyFrame:
     """Evaluate comparisons: join every group's values with the other side's, reduce them."""
+    members = [_with_own_n(member) for member in members] if counts else members
     columns, bases = _numbered_bases(members)
-    lines = _side_by_side(table, members[0], bases, keys)
+    lines, sides = _side_by_side(table, members[0], bases, keys, counts=counts), _sides(members[0])
     compared = [(m.formula, tuple(columns[_identity(base)] for base in m.bases)) for m in members]
     numbers = {pair: number for number, pair in enumerate(dict.fromkeys(compared))}
     found = [(how, i, own) for (how, own), i in numbers.items() if isinstance(how, Comparison)]
     lines = lines.with_columns(v for how, i, own in found for v in how.known_values(i, own))
-    if _sides(members[0]) != "groups":
+    if sides != "groups":
         lines = lines.with_columns(how.statistic(i, own) for how, i, own in found)
         lines = lines.with_columns(how.size(i) for how, i, _ in found)
     formulas = {
         m.name: m.formula(numbers[pair], *pair[1], **_options(m.formula, m))
         for m, pair in zip(members, compared, strict=True)
     }
-    return _aggregate(lines, formulas, [*keys, *members[0].result_keys])
+    of_groups = {
+        n_of(m.name): of_comparison(m, numbers[pair], pair[1], sides)
+        for m, pair in zip(members, compared, strict=True)
+        if counts
+    }
+    return _aggregate(lines, formulas, of_groups, [*keys, *members[0].result_keys])
+
+
+def _with_own_n(member: Metric) -> Metric:
+    """Let every base count what the comparison declares for one group, if it does."""
+    if member.n is None:
+        return member
+    return replace(member, bases=tuple(replace(base, n=member.n) for base in member.bases))
 
 
 def _side_by_side(
-    table: pl.LazyFrame, member: Metric, bases: Sequence[Metric], keys: Sequence[str]
+    table: pl.LazyFrame,
+    member: Metric,
+    bases: Sequence[Metric],
+    keys: Sequence[str],
+    *,
+    counts: bool,
 ) -> pl.LazyFrame:
     """Evaluate the bases for every group, and add the values of the other side if there is one."""
-    lines, sides = _own_values(table, bases, keys), _sides(member)
+    lines, sides = _own_values(table, bases, keys, counts=counts), _sides(member)
     if sides == "pairs":
         return every_pair(lines, [b.name for b in bases], [*keys, *bases[0].result_keys])
     if sides == "groups":
@@ -136,22 +187,24 @@ def _side_by_side(
     return with_reference(lines, table, bases, keys, member.options["ref"])
 
 
-def _identity(base: Metric) -> tuple[object, str, str]:
-    return base.formula, base.name, repr(dict(base.options))
+def _identity(base: Metric) -> tuple[object, ...]:
+    return base.formula, base.n, base.name, repr(dict(base.options))
 
 
 def _numbered_bases(
     members: Sequence[Metric],
-) -> tuple[dict[tuple[object, str, str], str], list[Metric]]:
+) -> tuple[dict[tuple[object, ...], str], list[Metric]]:
     """Name the distinct bases by number, which is the same in every process."""
     bases = {_identity(base): base for member in members for base in member.bases}
     names = {same: f"{_BASE}{number}" for number, same in enumerate(bases)}
     return names, [base.alias(names[same]) for same, base in bases.items()]
 
 
-def _own_values(table: pl.LazyFrame, bases: Sequence[Metric], keys: Sequence[str]) -> pl.LazyFrame:
+def _own_values(
+    table: pl.LazyFrame, bases: Sequence[Metric], keys: Sequence[str], *, counts: bool
+) -> pl.LazyFrame:
     """Evaluate the bases for every group; the unknown group keeps its line, without values."""
-    lines = read(table, bases, [*keys, GROUP])
+    lines = read(table, bases, [*keys, GROUP], counts=counts)
     known = pl.col(GROUP).is_not_null()
     return lines.with_columns(
         pl.when(known).then(pl.col(base.name)).alias(base.name) for base in bases

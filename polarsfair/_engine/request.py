@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polarsfair._engine.metric import Metric, Variant, leaves
+from polarsfair._engine.slices import shown_n
 from polarsfair._engine.tally import Tally, check_distinct
 
 if TYPE_CHECKING:
@@ -127,9 +128,13 @@ def check_class(ref: Any, group: object) -> None:
         raise ValueError(msg)
 
 
-def check_names(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
+def check_names(metrics: Sequence[Metric], slices: Sequence[str], *, counts: bool = False) -> None:
     """Raise if two columns of the result would have the same name, or metrics differ in keys."""
+    if not isinstance(counts, bool):
+        msg = f"`counts` is True or False, got {counts!r}"
+        raise TypeError(msg)
     columns = [*(metric.name for metric in metrics), *slices, *check_one_kind(metrics)]
+    columns += [shown_n(metric.name) for metric in metrics if counts]
     if len(set(columns)) < len(columns):
         check_distinct(columns)
 

@@ -38,6 +38,16 @@ def hidden_part(name: str) -> str:
     return PART + name
 
 
+def n_of(name: str) -> str:
+    """Name the hidden column that counts what the value `name` is a value of."""
+    return hidden("n", name)
+
+
+def shown_n(name: str) -> str:
+    """Name the column that the caller sees beside the value `name`."""
+    return f"{name}_n"
+
+
 def hidden_slices(slices: Iterable[str]) -> dict[str, str]:
     """Return hidden names of slices, so that none is called like a column of a view."""
     return {name: SLICE + name for name in slices}

@@ -36,21 +36,27 @@ def _against_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def _class_lines(table: pl.LazyFrame, keys: Sequence[str], named: pl.LazyFrame) -> pl.LazyFrame:
-    """Count rows per class of the slice, which `named` lists, even if a group lacks the class."""
+    """Count rows per class of the slice, which `named` lists, even if a group lacks the class.
+
+    The columns that end in ``_n`` count without weights.
+    """
     slices = [key for key in keys if key != "group"]
     every = named.select(*slices, "class").drop_nulls("class").unique()
-    sizes = summed(table.with_columns(size=pl.col("row_w")), keys, ["size"])
+    sizes = table.with_columns(size=pl.col("row_w"), size_n=pl.col("rows"))
+    sizes = summed(sizes, keys, ["size", "size_n"])
     hit = pl.col("pred") == pl.col("label")
     known = pl.col("label").is_not_null()
     lines = joined(sizes, every, slices)
     for part in (
         _by_class(table, keys, "pred", predicted=pl.col("w")),
-        _by_class(table.filter(known), keys, "pred", claimed=pl.col("w")),
-        _by_class(table, keys, "label", true=pl.col("row_w")),
+        _by_class(table.filter(known), keys, "pred", claimed=pl.col("w"), claimed_n=pl.col("n")),
+        _by_class(table, keys, "label", true=pl.col("row_w"), true_n=pl.col("rows")),
         _by_class(table.filter(hit), keys, "pred", hits=pl.col("w")),
     ):
         lines = joined(lines, part, [*keys, "class"], how="left")
-    return lines.with_columns(pl.col("predicted", "claimed", "true", "hits").fill_null(0))
+    return lines.with_columns(
+        pl.col("predicted", "claimed", "claimed_n", "true", "true_n", "hits").fill_null(0)
+    )
 
 
 def _by_class(
@@ -74,7 +80,7 @@ def _groups_by_any_class(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFra
 _per_class = functools.partial(define, classes, "quality", of=FairnessFrame, bounds=(0.0, 1.0))
 
 
-@_per_class(("pred",), view=_against_rest, keys=("class",))
+@_per_class(("pred",), view=_against_rest, keys=("class",), n=pl.col("size_n").sum)
 def _class_share() -> pl.Expr:
     """Share of rows that are predicted to be in the class."""
     return quotient(pl.col("predicted").sum(), pl.col("size").sum())
@@ -183,7 +189,12 @@ def disparate_impact_by_class() -> FairnessFrame:
     return ratio(_class_share)
 
 
-@_per_class(("group", "pred"), view=_groups_against_rest, keys=("group", "class"))
+@_per_class(
+    ("group", "pred"),
+    view=_groups_against_rest,
+    keys=("group", "class"),
+    n=pl.col("size_n").sum,
+)
 def frequency_by_class() -> pl.Expr:
     """Share of each group predicted to be in each class.
 
@@ -236,6 +247,7 @@ def frequency_by_class() -> pl.Expr:
     keys=("group", "class"),
     ideal=1.0,
     better="higher",
+    n=pl.col("claimed_n").sum,
 )
 def precision_by_class() -> pl.Expr:
     """Precision of each class in each group.
@@ -289,6 +301,7 @@ def precision_by_class() -> pl.Expr:
     keys=("group", "class"),
     ideal=1.0,
     better="higher",
+    n=pl.col("true_n").sum,
 )
 def recall_by_class() -> pl.Expr:
     """Recall of each class in each group.

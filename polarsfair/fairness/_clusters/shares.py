@@ -174,7 +174,14 @@ def _sizes(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 _of_clusters = functools.partial(define, clusters, "outcome", of=FairnessMetric)
 
 
-@_of_clusters(("group", "cluster"), view=_shares, ideal=1.0, bounds=(0.0, 1.0), better="higher")
+@_of_clusters(
+    ("group", "cluster"),
+    view=_shares,
+    ideal=1.0,
+    bounds=(0.0, 1.0),
+    better="higher",
+    n=pl.col("n").sum,
+)
 def cluster_balance() -> pl.Expr:
     """Smallest agreement of a group's share of a cluster with its share of all rows.
 

@@ -160,7 +160,8 @@ def _of_decisions(table: pl.LazyFrame, keys: Sequence[str], *, alpha: float = 2.
     benefit = (1 + pl.col("pred").cast(pl.Int64) - pl.col("label").cast(pl.Int64)).cast(pl.Float64)
     weight = pl.when(benefit.is_not_null()).then(pl.col("w")).otherwise(0)
     known, size = pl.col(_BENEFIT), pl.col("size")
-    lines = table.with_columns(benefit.fill_null(1.0).alias(_BENEFIT), size=weight)
+    rows = pl.when(benefit.is_not_null()).then(pl.col("n")).otherwise(0)
+    lines = table.with_columns(benefit.fill_null(1.0).alias(_BENEFIT), size=weight, n=rows)
     return lines.with_columns(total=size * known, power=_weighed(size, _power(known, alpha)))
 
 
@@ -182,10 +183,10 @@ def _per_group(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Sum the benefits of each group; the unknown group keeps its line, with sums of 0."""
     return (
         lines.group_by(*keys, "group")
-        .agg(pl.col("size", "total", "power").sum())
+        .agg(pl.col("n", "size", "total", "power").sum())
         .with_columns(
             pl.when(pl.col("group").is_not_null())
-            .then(pl.col("size", "total", "power"))
+            .then(pl.col("n", "size", "total", "power"))
             .otherwise(0)
         )
     )
@@ -216,7 +217,13 @@ def _individual(
     *, grouped: bool = False, **options: float
 ) -> Callable[[Callable[..., pl.Expr]], FairnessMetric]:
     """Decorate the formula of an index; with `score` for `pred` its variant reads `benefits`."""
-    facts = {"ideal": 0.0, "bounds": (0.0, math.inf), "better": "lower", "options": options}
+    facts = {
+        "ideal": 0.0,
+        "bounds": (0.0, math.inf),
+        "better": "lower",
+        "options": options,
+        "n": pl.col("n").sum,
+    }
     roles = ["group"] if grouped else []
 
     def metric_of(formula: Callable[..., pl.Expr]) -> FairnessMetric:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polarsfair._engine.compare import compare, difference, known_as
 from polarsfair._formula import largest, quotient, spread
 from polarsfair.fairness._decisions import rates
-from polarsfair.fairness._decisions.rates import fn, fp, rate, tn, tp
+from polarsfair.fairness._decisions.rates import both_known, fn, fp, rate, rows_of, tn, tp
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,7 +135,7 @@ def predictive_equality() -> FairnessMetric:
     return difference(rates.false_positive_rate)
 
 
-@rate(("pred", "label"))
+@rate(("pred", "label"), n=both_known)
 def _mean_odds() -> pl.Expr:
     """Mean of the false and the true positive rate."""
     return (quotient(fp, fp + tn) + quotient(tp, tp + fn)) / 2
@@ -203,6 +203,7 @@ def average_odds() -> FairnessMetric:
     better="lower",
     fair=(0.0, 0.1),
     kind="opportunity",
+    n=both_known,
 )
 def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl.Expr) -> pl.Expr:
     """Mean of the absolute differences of the false and the true positive rates.
@@ -257,6 +258,7 @@ def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: 
     better="lower",
     fair=(0.0, 0.1),
     kind="opportunity",
+    n=both_known,
 )
 def equalized_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl.Expr) -> pl.Expr:
     """Larger of the absolute differences of the false and the true positive rates.
@@ -614,7 +616,7 @@ def accuracy_difference() -> FairnessMetric:
     return difference(rates.accuracy)
 
 
-@rate(("pred", "label"), bounds=(0.0, math.inf))
+@rate(("pred", "label"), bounds=(0.0, math.inf), n=rows_of("fn", "fp"))
 def _misses_per_false_alarm() -> pl.Expr:
     """False negatives over false positives."""
     return quotient(fn, fp)

@@ -15,7 +15,7 @@ from polarsfair.fairness._classes.distances import classes
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from polarsfair._typing import IntoColumn, IntoGroup
 
@@ -112,6 +112,15 @@ def counts(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     )
 
 
+def rows_of(*names: str) -> Callable[[], pl.Expr]:
+    """Return what a rate is a rate of: the number of rows in these counts, without weights."""
+
+    def number_of_rows() -> pl.Expr:
+        return pl.col("n").filter(pl.any_horizontal(COUNTS[name] for name in names)).sum()
+
+    return number_of_rows
+
+
 def check_boolean(metric: Metric, schema: pl.Schema) -> None:
     """Raise for a stored table whose predictions or labels are not Boolean."""
     for cell in metric.cells_read:
@@ -135,9 +144,13 @@ rate = functools.partial(
 """Decorates the formula of a rate between 0 and 1."""
 
 _BOTH = ("pred", "label")
+decided, labelled = rows_of("selected", "rejected"), rows_of("positive", "negative")
+both_known = rows_of("tp", "fp", "fn", "tn")
+_positives, _negatives = rows_of("tp", "fn"), rows_of("fp", "tn")
+_selected, _rejected = rows_of("tp", "fp"), rows_of("tn", "fn")
 
 
-@rate(("pred",))
+@rate(("pred",), n=decided)
 def selection_rate() -> pl.Expr:
     """Share of rows that are selected.
 
@@ -180,7 +193,7 @@ def selection_rate() -> pl.Expr:
     return quotient(selected, selected + rejected)
 
 
-@rate(("label",))
+@rate(("label",), n=labelled)
 def base_rate() -> pl.Expr:
     """Share of rows whose label is positive.
 
@@ -212,7 +225,7 @@ def base_rate() -> pl.Expr:
     return quotient(positive, positive + negative)
 
 
-@rate(_BOTH, ideal=1.0, better="higher")
+@rate(_BOTH, ideal=1.0, better="higher", n=_positives)
 def true_positive_rate() -> pl.Expr:
     """Share of the positives that are selected.
 
@@ -244,7 +257,7 @@ def true_positive_rate() -> pl.Expr:
     return quotient(tp, tp + fn)
 
 
-@rate(_BOTH, ideal=0.0, better="lower")
+@rate(_BOTH, ideal=0.0, better="lower", n=_negatives)
 def false_positive_rate() -> pl.Expr:
     """Share of the negatives that are selected.
 
@@ -274,7 +287,7 @@ def false_positive_rate() -> pl.Expr:
     return quotient(fp, fp + tn)
 
 
-@rate(_BOTH, ideal=1.0, better="higher")
+@rate(_BOTH, ideal=1.0, better="higher", n=_negatives)
 def true_negative_rate() -> pl.Expr:
     """Share of the negatives that are rejected.
 
@@ -304,7 +317,7 @@ def true_negative_rate() -> pl.Expr:
     return quotient(tn, fp + tn)
 
 
-@rate(_BOTH, ideal=0.0, better="lower")
+@rate(_BOTH, ideal=0.0, better="lower", n=_positives)
 def false_negative_rate() -> pl.Expr:
     """Share of the positives that are rejected.
 
@@ -334,7 +347,7 @@ def false_negative_rate() -> pl.Expr:
     return quotient(fn, tp + fn)
 
 
-@rate(_BOTH, ideal=1.0, better="higher")
+@rate(_BOTH, ideal=1.0, better="higher", n=_selected)
 def precision() -> pl.Expr:
     """Share of the selected that are positive.
 
@@ -364,7 +377,7 @@ def precision() -> pl.Expr:
     return quotient(tp, tp + fp)
 
 
-@rate(_BOTH, ideal=1.0, better="higher")
+@rate(_BOTH, ideal=1.0, better="higher", n=_rejected)
 def negative_predictive_value() -> pl.Expr:
     """Share of the rejected that are negative.
 
@@ -391,7 +404,7 @@ def negative_predictive_value() -> pl.Expr:
     return quotient(tn, tn + fn)
 
 
-@rate(_BOTH, ideal=0.0, better="lower")
+@rate(_BOTH, ideal=0.0, better="lower", n=_selected)
 def false_discovery_rate() -> pl.Expr:
     """Share of the selected that are negative.
 
@@ -423,7 +436,7 @@ def false_discovery_rate() -> pl.Expr:
     return quotient(fp, tp + fp)
 
 
-@rate(_BOTH, ideal=0.0, better="lower")
+@rate(_BOTH, ideal=0.0, better="lower", n=_rejected)
 def false_omission_rate() -> pl.Expr:
     """Share of the rejected that are positive.
 
@@ -454,7 +467,7 @@ def false_omission_rate() -> pl.Expr:
     return quotient(fn, tn + fn)
 
 
-@rate(_BOTH, ideal=1.0, better="higher")
+@rate(_BOTH, ideal=1.0, better="higher", n=both_known)
 def accuracy() -> pl.Expr:
     """Share of rows whose decision equals the label.
 
@@ -482,7 +495,7 @@ def accuracy() -> pl.Expr:
     return quotient(tp + tn, tp + fp + fn + tn)
 
 
-@rate(_BOTH, ideal=1.0, better="higher")
+@rate(_BOTH, ideal=1.0, better="higher", n=both_known)
 def balanced_accuracy() -> pl.Expr:
     """Mean of the true positive and the true negative rate.
 
@@ -513,7 +526,7 @@ def balanced_accuracy() -> pl.Expr:
     return (quotient(tp, tp + fn) + quotient(tn, fp + tn)) / 2
 
 
-@rate(_BOTH, ideal=1.0, better="higher")
+@rate(_BOTH, ideal=1.0, better="higher", n=rows_of("tp", "fp", "fn"))
 def f1() -> pl.Expr:
     """Harmonic mean of precision and the true positive rate.
 

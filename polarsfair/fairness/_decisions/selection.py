@@ -10,7 +10,7 @@ import polars as pl
 
 from polarsfair._engine.compare import compare, difference, known_as, ratio
 from polarsfair._formula import log_magnitude, quotient
-from polarsfair.fairness._decisions.rates import rate, rejected, selected, selection_rate
+from polarsfair.fairness._decisions.rates import decided, rate, rejected, selected, selection_rate
 
 if TYPE_CHECKING:
     from polarsfair.fairness._types import FairnessMetric
@@ -170,7 +170,7 @@ def four_fifths(own: pl.Expr, other: pl.Expr) -> pl.Expr:
     return pl.min_horizontal(quotient(own, other), quotient(other, own))
 
 
-@rate(("pred",), bounds=(0.0, math.inf))
+@rate(("pred",), bounds=(0.0, math.inf), n=decided)
 def _decided() -> pl.Expr:
     """Weight of the rows with a known prediction: the size of the sample compared."""
     return selected + rejected

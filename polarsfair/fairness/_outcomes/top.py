@@ -53,6 +53,16 @@ _rate = functools.partial(define, outcomes, "quality", of=FairnessMetric)
 # --- rates of one group -------------------------------------------------------------------------
 
 
+def _kept_rows() -> pl.Expr:
+    """Count the rows that are kept."""
+    return pl.col("n").filter("keep").sum()
+
+
+def _kept_labelled_rows() -> pl.Expr:
+    """Count the rows that are kept and have a label."""
+    return pl.col("n").filter(pl.col("keep") & pl.col("labelled")).sum()
+
+
 @_rate(("pred",), bounds=(0.0, 1.0))
 def _kept_share() -> pl.Expr:
     """Share of the predictions that are kept."""
@@ -65,7 +75,7 @@ def _edge_share() -> pl.Expr:
     return quotient(pl.col("edge").sum(), _SIZE.sum())
 
 
-@_rate(("pred",))
+@_rate(("pred",), n=_kept_rows)
 def _kept_mean() -> pl.Expr:
     """Mean of the predictions that are kept; 0 if it is only rounding of their sum."""
     mean = mean_over("pred_mean", _KEPT)
@@ -76,19 +86,19 @@ def _kept_mean() -> pl.Expr:
     return clean(pl.when(mean.abs() <= noise).then(0.0).otherwise(mean))
 
 
-@_rate(("pred",), bounds=(0.0, math.inf))
+@_rate(("pred",), bounds=(0.0, math.inf), n=_kept_rows)
 def _kept_variance() -> pl.Expr:
     """Variance of the predictions that are kept, as of a population."""
     return quotient(_squares("pred", _KEPT), _KEPT.sum())
 
 
-@_rate(("pred",), bounds=(0.0, math.inf))
+@_rate(("pred",), bounds=(0.0, math.inf), n=_kept_rows)
 def _kept_weight() -> pl.Expr:
     """Weight of the rows that are kept."""
     return pl.when(_KEPT.sum() > 0).then(_KEPT.sum())
 
 
-@_rate(_BOTH, bounds=(-1.0, 1.0))
+@_rate(_BOTH, bounds=(-1.0, 1.0), n=_kept_labelled_rows)
 def _correlation() -> pl.Expr:
     """Pearson's correlation of prediction and label."""
     weight = _KEPT_LABELLED
@@ -111,13 +121,13 @@ def _squares(name: str, weight: pl.Expr) -> pl.Expr:
     return pl.when(squares > noise).then(squares).otherwise(0.0)
 
 
-@_rate(_BOTH, bounds=(0.0, math.inf), ideal=0.0, better="lower")
+@_rate(_BOTH, bounds=(0.0, math.inf), ideal=0.0, better="lower", n=_kept_labelled_rows)
 def _rmse() -> pl.Expr:
     """Root of the mean squared error."""
     return _mean_error("squared_error").sqrt()
 
 
-@_rate(_BOTH, bounds=(0.0, math.inf), ideal=0.0, better="lower")
+@_rate(_BOTH, bounds=(0.0, math.inf), ideal=0.0, better="lower", n=_kept_labelled_rows)
 def _mae() -> pl.Expr:
     """Mean absolute error."""
     return _mean_error("abs_error")
@@ -546,7 +556,7 @@ def mae_ratio() -> FairnessMetric:
     return _above(ratio(_mae), 0.0)
 
 
-@_rate(_BOTH, view=all_kept, bounds=(0.0, 1.0), ideal=1.0, better="higher")
+@_rate(_BOTH, view=all_kept, bounds=(0.0, 1.0), ideal=1.0, better="higher", n=_kept_labelled_rows)
 def jain_index() -> pl.Expr:
     """Jain's index of the absolute errors: how evenly they are distributed over rows.
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from polarsfair._engine.compare import compare
 from polarsfair._engine.group_pairs import MOST_PAIRS, PAIR, SIDE, pair_sides
-from polarsfair._engine.metric import define
+from polarsfair._engine.metric import OfGroups, define
 from polarsfair._engine.slices import every_slice, running
 from polarsfair.fairness._scores.quality import auc_error, label_weights, ranks, scores
 from polarsfair.fairness._types import FairnessMetric
@@ -78,6 +78,14 @@ def _height(x: pl.Expr) -> pl.Expr:
     return own - other
 
 
+_SCORED = pl.col("low").is_not_null()
+_groups_with_curves = OfGroups(
+    takes_part=(pl.col("w").filter(_SCORED & pl.col("label")).sum() > 0)
+    & (pl.col("w").filter(_SCORED & ~pl.col("label")).sum() > 0)
+)
+"""A group without positives or without negatives has no ROC curve."""
+
+
 @define(
     scores,
     "quality",
@@ -87,6 +95,7 @@ def _height(x: pl.Expr) -> pl.Expr:
     ideal=0.0,
     bounds=(0.0, 1.0),
     better="lower",
+    n=_groups_with_curves,
 )
 def abroca() -> pl.Expr:
     """Area between the ROC curves of two groups.

@@ -223,11 +223,11 @@ class Mean:
 
     def __call__(self, **options: Any) -> pl.Expr:
         """Return the aggregation over the lines of `with_values`."""
-        value, users = (pl.col(name) for name in self._columns(options))
+        value, users = (pl.col(name) for name in self.columns(options))
         known = ~(value.is_null() & (users > 0)).any()
         return pl.when(known).then(quotient((value * users).sum(), users.sum()))
 
-    def _columns(self, options: Mapping[str, Any]) -> tuple[str, str]:
+    def columns(self, options: Mapping[str, Any]) -> tuple[str, str]:
         """Name the columns of the value and of the users that it is averaged over."""
         name = f"{self.value.__name__} {sorted(options.items())!r}"
         return hidden("value", name), hidden("users", name)
@@ -240,7 +240,7 @@ class Mean:
         averaged, empty = self._users(options)
         relevant = (N_REL > 0).fill_null(value=False)
         otherwise = pl.lit(None if empty in ("drop", "null") else float(empty), dtype=pl.Float64)
-        value, users = self._columns(options)
+        value, users = self.columns(options)
         columns = {
             value: pl.when(averaged).then(pl.when(relevant).then(found).otherwise(otherwise)),
             users: pl.when(averaged).then(USERS).otherwise(0),
@@ -280,6 +280,22 @@ class Mean:
         return deep or grades or options.get("ties") == "expected"
 
 
+@dataclass(frozen=True, eq=False)
+class AveragedUsers:
+    """The number of users that a mean averages over, which follows from the mean's options."""
+
+    mean: Mean
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The options of the mean."""
+        return self.mean.__signature__
+
+    def __call__(self, **options: Any) -> pl.Expr:
+        """Return the aggregation over the lines of the mean."""
+        return pl.col(self.mean.columns(options)[1]).sum()
+
+
 def quality(
     *,
     in_order: bool = False,
@@ -306,6 +322,7 @@ def quality(
             bounds=bounds,
             better="higher",
             check=mean.check,
+            n=AveragedUsers(mean),
             doc=_with_options(value.__doc__, list(mean.keywords)),
             origin=home_of(value),
         )

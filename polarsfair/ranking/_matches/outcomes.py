@@ -36,6 +36,11 @@ def _total(name: str) -> pl.Expr:
     return pl.col(name).sum()
 
 
+def _rows(name: str) -> Callable[[], pl.Expr]:
+    """Return what a mean is a mean of; expected numbers, over all orders of ties, are rounded."""
+    return _total(name).round
+
+
 def at_k(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
     """View the lines of every requested k."""
     del keys
@@ -84,7 +89,7 @@ def over_pairs(
     return define(tally, "quality", _ROLES, of=RankingMetric, view=view, **facts)
 
 
-@over_pairs(better="higher")
+@over_pairs(better="higher", n=_rows("pairs"))
 def ctr() -> pl.Expr:
     """Mean outcome of the recommendations whose outcome is known.
 
@@ -130,7 +135,7 @@ def ctr() -> pl.Expr:
     return quotient(_total("value"), _total("pairs"))
 
 
-@over_pairs(better="higher")
+@over_pairs(better="higher", n=_rows("n"))
 def ctr_ips() -> pl.Expr:
     """Mean outcome over all recommendations, estimated by inverse propensity scores.
 
@@ -178,7 +183,7 @@ def ctr_ips() -> pl.Expr:
     return quotient(_total("weighted"), _total("n"))
 
 
-@over_pairs(better="higher")
+@over_pairs(better="higher", n=_rows("pairs"))
 def ctr_snips() -> pl.Expr:
     """Mean outcome of the matches, weighted by one over their propensity.
 
@@ -216,7 +221,7 @@ def ctr_snips() -> pl.Expr:
     return quotient(_total("weighted"), _total("weight"))
 
 
-@over_pairs(better="higher", check=needs("known", _PREDICTIONS))
+@over_pairs(better="higher", check=needs("known", _PREDICTIONS), n=_rows("known"))
 def ctr_dr() -> pl.Expr:
     """Mean outcome over all recommendations, predicted, and corrected by the known outcomes.
 
@@ -253,7 +258,7 @@ def ctr_dr() -> pl.Expr:
     return quotient(_total("predicted") + _total("corrected"), _total("known"))
 
 
-@over_pairs(bounds=(0.0, float("inf")), better="higher")
+@over_pairs(bounds=(0.0, float("inf")), better="higher", n=_rows("pairs"))
 def ctr_effective_size() -> pl.Expr:
     """Effective sample size: the number of equally weighted matches of the same precision.
 
@@ -291,6 +296,7 @@ def ctr_effective_size() -> pl.Expr:
     ideal=1.0,
     bounds=(0.0, 1.0),
     better="higher",
+    n=(_total("clicks") + _total("others")).round,
 )
 def auc() -> pl.Expr:
     """Probability that a clicked match has a higher score than one that was not clicked.
@@ -331,13 +337,13 @@ def auc() -> pl.Expr:
     return quotient((clicks * below).sum(), clicks.sum() * others.sum())
 
 
-@over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES))
+@over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES), n=_rows("scored"))
 def _rmse() -> pl.Expr:
     """Root of the mean squared difference between score and value."""
     return quotient(_total("error2"), _total("scored")).sqrt()
 
 
-@over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES))
+@over_pairs(bounds=(0.0, float("inf")), check=needs("scored", _SCORES), n=_rows("scored"))
 def _mae() -> pl.Expr:
     """Mean absolute difference between score and value."""
     return quotient(_total("error"), _total("scored"))

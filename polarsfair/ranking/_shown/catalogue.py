@@ -40,12 +40,22 @@ def per_item(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.L
     return lines.group_by(*with_k(keys, k), "item").agg(*SUMS.values())
 
 
+def _catalogue() -> pl.Expr:
+    """Count the items of the catalogue."""
+    return _SIZE
+
+
+def _users() -> pl.Expr:
+    """Count the users: for each, one over the length of the list is summed over its items."""
+    return _USERS.sum().round()
+
+
 def of_catalogue(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
     """Make a metric of the decorated formula over the items of the catalogue."""
     return define(exposure, "outcome", ("user", "item"), of=ShownMetric, view=per_item, **facts)
 
 
-@of_catalogue(ideal=1.0, bounds=(0.0, 1.0), better="higher")
+@of_catalogue(ideal=1.0, bounds=(0.0, 1.0), better="higher", n=_catalogue)
 def coverage() -> pl.Expr:
     """Share of the catalogue that is shown to at least one user.
 
@@ -112,7 +122,7 @@ def aggregate_diversity() -> ShownMetric:
     return coverage
 
 
-@of_catalogue(ideal=0.0, bounds=(0.0, 1.0), better="lower")
+@of_catalogue(ideal=0.0, bounds=(0.0, 1.0), better="lower", n=_catalogue)
 def gini() -> pl.Expr:
     """Gini index of the items' exposure: 0 if all are shown equally often, 1 if only one is.
 
@@ -153,7 +163,7 @@ def gini() -> pl.Expr:
     return pl.when(_SIZE > 1).then(value.clip(0.0, 1.0))
 
 
-@of_catalogue(bounds=(0.0, math.inf), better="higher")
+@of_catalogue(bounds=(0.0, math.inf), better="higher", n=_catalogue)
 def exposure_entropy() -> pl.Expr:
     """Entropy of the items' exposure, in nats: higher if items are shown more evenly.
 
@@ -188,7 +198,7 @@ def exposure_entropy() -> pl.Expr:
     return pl.when(_N.sum() > 0).then(entropy)
 
 
-@of_catalogue(bounds=(0.0, math.inf))
+@of_catalogue(bounds=(0.0, math.inf), n=_users)
 def average_popularity() -> pl.Expr:
     """Mean popularity of the items that a user is shown, averaged over users.
 
@@ -223,7 +233,7 @@ def average_popularity() -> pl.Expr:
     return quotient((_POPULARITY * _USERS).sum(), _USERS.sum())
 
 
-@of_catalogue(bounds=(0.0, math.inf), better="higher")
+@of_catalogue(bounds=(0.0, math.inf), better="higher", n=_users)
 def novelty() -> pl.Expr:
     """Mean self-information of the items that a user is shown, in bits, averaged over users.
 
@@ -264,7 +274,7 @@ def novelty() -> pl.Expr:
     return quotient((bits.filter(shown) * _USERS.filter(shown)).sum(), _USERS.sum())
 
 
-@of_catalogue(bounds=(0.0, 1.0), better="higher")
+@of_catalogue(bounds=(0.0, 1.0), better="higher", n=_N.sum)
 def long_tail_share(*, head: float = 0.2) -> pl.Expr:
     """Share of recommendations that are not among the most popular items.
 

@@ -320,6 +320,7 @@ def per_list(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.L
     bounds=(0.0, 1.0),
     better="higher",
     ideal=1.0,
+    n=pl.col("lists").sum,
 )
 def inter_list_diversity() -> pl.Expr:
     """Mean cosine distance between the lists of two users.
@@ -375,6 +376,7 @@ def inter_list_diversity() -> pl.Expr:
     bounds=(0.0, 2.0),
     better="higher",
     ideal=2.0,
+    n=pl.col("users").sum,
 )
 def intra_list_diversity() -> pl.Expr:
     """Mean cosine distance between two items of a list, averaged over users.

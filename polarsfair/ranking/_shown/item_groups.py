@@ -35,6 +35,7 @@ Discount: TypeAlias = str | Callable[[pl.Expr], pl.Expr]
 SUMS = {"n": pl.col("n").sum(), "items": pl.col("items").max(), "lists": pl.col("lists").sum()}
 _ROLES = ("items", "item_group", "user", "item")
 _K, _EXPOSURE, _WITHIN = hidden("k"), hidden("exposure"), hidden("within")
+_SHOWN = hidden("shown")
 _TARGET, _NATS, _DISCOUNT = hidden("target"), hidden("nats"), hidden("discount")
 
 
@@ -184,9 +185,11 @@ def shares(
     slices = with_k(keys, k)
     known = pl.col("group").is_not_null()
     each = lines.group_by(*slices, "group").agg(
-        pl.col(_EXPOSURE).sum(), pl.col("items").max().fill_null(0)
+        pl.col(_EXPOSURE).sum(),
+        pl.col("items").max().fill_null(0),
+        pl.col("n").filter(pl.col(_WITHIN)).sum().alias(_SHOWN),
     )
-    each = each.with_columns(pl.when(known).then(pl.col(_EXPOSURE, "items")))
+    each = each.with_columns(pl.when(known).then(pl.col(_EXPOSURE, "items", _SHOWN)))
     return _with_targets(each, slices, target)
 
 
@@ -211,8 +214,9 @@ def prefixes(
     so_far = running(pl.col("n").fill_null(0).cum_sum(), [*slices, "group"], "rank")
     share = pl.col("n") / pl.col("n").sum()
     nats = pl.when(share > 0).then(share * (share / pl.col(_TARGET)).log(math.e))
-    per_rank = every.with_columns(n=so_far).group_by(*slices, "rank")
-    divergence = per_rank.agg(nats.sum().clip(0.0).alias(_NATS))
+    here = pl.col("n").fill_null(0).alias(_SHOWN)
+    per_rank = every.with_columns(here, n=so_far).group_by(*slices, "rank")
+    divergence = per_rank.agg(nats.sum().clip(0.0).alias(_NATS), pl.col(_SHOWN).sum())
     divergence = divergence.with_columns(discount_of(discount, p).alias(_DISCOUNT))
     # A line without a rank keeps each slice in the result.
     empty = lines.select(*slices, pl.lit(None, dtype=pl.Int64).alias("rank")).unique()
@@ -267,7 +271,7 @@ def of_item_groups(
     return define(group_exposure, "outcome", _ROLES, of=ShownMetric, view=view, **facts)
 
 
-@of_item_groups(discounted, bounds=(0.0, math.inf))
+@of_item_groups(discounted, bounds=(0.0, math.inf), n=pl.col("items").sum)
 def _mean_exposure() -> pl.Expr:
     """Mean exposure in a list of an item of the group."""
     return quotient(
@@ -350,7 +354,9 @@ def exposure_ratio() -> ShownMetric:
     return ratio(_mean_exposure)
 
 
-@of_item_groups(shares, ideal=1.0, bounds=(0.0, 1.0), better="higher", check=_check)
+@of_item_groups(
+    shares, ideal=1.0, bounds=(0.0, 1.0), better="higher", check=_check, n=pl.col(_SHOWN).sum
+)
 def awrf() -> pl.Expr:
     """Attention-weighted rank fairness: closeness of the item groups' exposure to a target.
 
@@ -400,7 +406,9 @@ def awrf() -> pl.Expr:
     return pl.when(pl.col(_EXPOSURE).sum() > 0).then(value)
 
 
-@of_item_groups(prefixes, ideal=0.0, bounds=(0.0, math.inf), better="lower", check=_check)
+@of_item_groups(
+    prefixes, ideal=0.0, bounds=(0.0, math.inf), better="lower", check=_check, n=pl.col(_SHOWN).sum
+)
 def ndkl() -> pl.Expr:
     """Normalised discounted Kullback-Leibler divergence of the item groups' shares from a target.
 

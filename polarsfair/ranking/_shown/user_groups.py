@@ -9,7 +9,7 @@ import polars as pl
 
 from polarsfair._engine.compare import difference, known_as
 from polarsfair._engine.group_pairs import OTHER_GROUP, beside_group, enough, every_pair, other_of
-from polarsfair._engine.metric import define
+from polarsfair._engine.metric import OfGroups, define
 from polarsfair._engine.reference import GROUP, REST, Everyone
 from polarsfair._engine.rows import number
 from polarsfair._engine.slices import every_slice, hidden, joined, over, summed
@@ -83,6 +83,17 @@ def _distances() -> dict[str, pl.Expr]:
     return {_VARIATION: variation, _DIVERGENCE: nats}
 
 
+def _shown_to_groups(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
+    """Return the lines of items that are shown, at every requested k."""
+    del keys
+    return lines_at(slices_of(table), k, ("n",)).filter(pl.col("item").is_not_null())
+
+
+_RECOMMENDATIONS = OfGroups(
+    view=_shown_to_groups, rows=pl.col("n").sum(), takes_part=pl.col("n").sum() > 0
+)
+
+
 def of_groups(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
     """Make a metric of the decorated formula over pairs of groups."""
     return define(
@@ -93,6 +104,7 @@ def of_groups(**facts: Any) -> Callable[[Callable[..., pl.Expr]], ShownMetric]:
         view=between_groups,
         ideal=0.0,
         better="lower",
+        n=_RECOMMENDATIONS,
         **facts,
     )
 
