@@ -27,12 +27,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 from polarsfair._engine.by_group import by_group
-from polarsfair._engine.catalog import FAMILIES, catalog, metrics
+from polarsfair._engine.catalog import catalog, metrics
 from polarsfair._engine.compare import difference, group_max, group_min, ratio
 from polarsfair._engine.evaluate import evaluate, measure
 from polarsfair._engine.metric import Metric
 from polarsfair._engine.reference import OVERALL, REST
 from polarsfair._engine.tally import Tally
+from polarsfair._engine.unknown import attribute_error
+from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -62,11 +64,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import a family when it is first used: building all formulas takes a while."""
+    """Import a family when it is first used: building all formulas takes a while.
+
+    Any other name is an error, which says what it is called here.
+    """
     if name in FAMILIES:
         return importlib.import_module(f"polarsfair.{name}")
-    msg = f"module 'polarsfair' has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise attribute_error(__name__, name)
 
 
 def __dir__() -> list[str]:

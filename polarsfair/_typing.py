@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeAlias, 
 
 import polars as pl
 
+FAMILIES = ("fairness", "ranking", "clustering")
+
 
 class ArrowStream(Protocol):
     """Anything that exports its rows through the Arrow C stream interface."""
@@ -22,6 +24,7 @@ IntoColumn: TypeAlias = str | pl.Expr
 IntoSlices: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
 IntoGroup: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr] | Mapping[Any, str | pl.Expr]
 IntoFeatures: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
+IntoUser: TypeAlias = str | pl.Expr | Sequence[str | pl.Expr]
 IntoK: TypeAlias = int | Sequence[int | None] | None
 
 Better: TypeAlias = Literal["lower", "higher", "ideal"] | None
@@ -59,12 +62,18 @@ ROLES: Mapping[str, str] = {
     "label": "True label: a column or expression.",
     "score": "Score: a column or expression of numbers.",
     "weight": "Weight of each row: a column or expression of numbers of at least 0.",
-    "user": "User: a column or expression.",
-    "item": "Item: a column or expression.",
+    "user": (
+        "User: a column or expression; a list of them, such as a user and a day, is one key\n"
+        "together."
+    ),
+    "item": (
+        "Item: a column or expression. A column of lists is a row per user: `score`, `rank` and\n"
+        "`relevance` are then lists of the same length, or the order of the list is the rank."
+    ),
     "rank": "Rank of a recommendation in its list, from 1: in place of `score`.",
     "relevance": "Relevance of an item, in `actual`: 0 or null is not relevant.",
     "cluster": "Cluster of each row: a column or expression.",
-    "features": "Features: a list of columns or expressions.",
+    "features": "Features: columns or expressions; one of dtype Array holds several of them.",
     "unit": "Sampling unit, such as a household: a column or expression.",
     "other": "Cluster of an edge's other end: a column or expression.",
     "value": "What is averaged over matches, in `actual`, in place of `relevance`.",
@@ -75,7 +84,11 @@ ROLES: Mapping[str, str] = {
     "strata": "Stratum of each row: groups are compared within strata.",
     "surrogate": "Column that predicts an unknown group, such as a postcode.",
 }
-"""Every role of every family, and what it is; one that a metric does not read changes nothing."""
+"""Every role of every family, and what it is.
+
+A column that any role names exists. Every metric of a call must read `weight`, and one of them
+each of `strata`, `propensity`, `surrogate` and `unit`; other roles may go unread.
+"""
 
 if TYPE_CHECKING:  # building them at run time would take longer than all other imports
     # Options and frames are checked when they are used. A type here would also reject a plain
@@ -118,6 +131,7 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         popularity: IntoColumn | None
         features: IntoFeatures | None
         unit: IntoColumn | None
+        average: Option
         average_over: Option
         convention: Option
         discount: Option
@@ -127,6 +141,9 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         ideal_over: Option
         map_by: Option
         max_grade: Option
+        metric: Option
+        n_users: Option
+        normalized: Option
         p: Option
         plan: Option
         precision_by: Option
@@ -142,7 +159,7 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
         users: Option
 
     class _Ranking(_RankingItems, total=False):
-        user: IntoColumn | None
+        user: IntoUser | None
 
     class _Clustering(TypedDict, total=False):
         cluster: IntoColumn | None

@@ -1,16 +1,17 @@
 """The command line, a thin layer over the Python functions.
 
-`polarsfair._cli.parse` turns what was typed into objects, `polarsfair._cli.lakes` opens files,
-`polarsfair._cli.output` writes them, `polarsfair._cli.show` turns results into tables, and
-`polarsfair._cli.flags` turns the Python code in error messages into flags.
+`polarsfair._cli._typed` finds what was named, `polarsfair._cli.parse` turns columns and options
+into objects, `polarsfair._cli.lakes` opens files, `polarsfair._cli._run` collects and delivers
+results, `polarsfair._cli.show` turns them into tables, and `polarsfair._cli.flags` turns the Python
+code in error messages into flags.
 """
 
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any
 
 import polars as pl
 import typer
@@ -18,73 +19,32 @@ from polars.exceptions import PanicException, PolarsError
 
 import polarsfair as pf
 from polarsfair._cli import flags, lakes, output, parse, show, stored
+from polarsfair._cli._run import call, caption
+from polarsfair._cli._typed import functions, names
+from polarsfair._cli._typed import roles as role_flags
+from polarsfair._cli._typed.arguments import (
+    By,
+    Depths,
+    FunctionName,
+    Lake,
+    Metrics,
+    Options,
+    Out,
+    Overwrite,
+    Ref,
+    SomeMetrics,
+    Tables,
+    TallyName,
+    Word,
+)
 from polarsfair._cli.demo import run_demo
-from polarsfair._cli.lakes import Lake as Opened
 from polarsfair._engine.frames import fault_message
-from polarsfair._typing import FRAME_ROLES
 
 app = typer.Typer(
-    help="Fairness, ranking and clustering metrics over Parquet lakes.",
-    add_completion=False,
+    help="Fairness, ranking and clustering metrics over lakes of files.",
     pretty_exceptions_enable=False,
+    context_settings={"token_normalize_func": lambda flag: flag.replace("_", "-")},
 )
-
-Lake: TypeAlias = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="LAKE",
-        help="Parquet files, globs, directories with hive partitions, or object-store URLs.",
-    ),
-]
-Tables: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="TABLE", help="Tables that `polarsfair tally` has written.")
-]
-Metrics: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        help="Metrics, separated by commas or repeated: stat_parity, fairness.f1, ratio(accuracy)."
-    ),
-]
-Column: TypeAlias = Annotated[str | None, typer.Option(help="A column or a Polars SQL expression.")]
-Group: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(help="The group column; several, separated by commas, form an intersection."),
-]
-Pred: TypeAlias = Annotated[
-    str | None,
-    typer.Option(help='The decision: a column or an SQL expression such as "score > 0.5".'),
-]
-Roles: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--role",
-        help="Any other role: NAME=COLUMN or NAME=SQL; for frames actual=LAKE, items=LAKE.",
-    ),
-]
-By: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help='Slices, separated by commas or repeated; SQL as "CAST(time AS DATE) AS day".'
-    ),
-]
-Ref: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="The reference group: M; sex=M,race=white for an intersection; overall; rest"
-        " (a group whose name is literally that: sex=rest)."
-    ),
-]
-Options: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--option", help="An option of the metrics: k=10, alpha=1, reduce=max."),
-]
-Out: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(help="Write the result to FILE.parquet, .csv or .json.", metavar="FILE"),
-]
-Overwrite: TypeAlias = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the file of --out if it exists.")
-]
 
 LAST_STREAM = 2
 """The number of standard error; standard input and output come before."""
@@ -93,10 +53,10 @@ EXAMPLES = (
     "Examples",
     'polarsfair evaluate lake --metrics stat_parity --group sex --pred "score > 0.5" --ref M',
     (
-        "polarsfair evaluate recs.parquet --metrics ndcg,map --role actual=clicks.parquet"
-        " --role user=user --role item=item --score score --option k=5,10"
+        "polarsfair evaluate recs.parquet --metrics ndcg,map --actual clicks.parquet"
+        " --user user --item item --score score -k 5,10"
     ),
-    "polarsfair evaluate points.parquet --metrics silhouette --role cluster=c --role features=x,y",
+    "polarsfair evaluate points.parquet --metrics silhouette --cluster c --features x,y",
 )
 
 
@@ -114,77 +74,136 @@ def _about(
 
 
 @app.command(epilog="\n\n".join(EXAMPLES))
+@role_flags.with_roles()
 def evaluate(
     lake: Lake,
     metrics: Metrics,
-    group: Group = None,
-    pred: Pred = None,
-    label: Column = None,
-    score: Column = None,
-    weight: Column = None,
-    role: Roles = None,
     by: By = None,
     ref: Ref = None,
+    k: Depths = None,
     option: Options = None,
     out: Out = None,
     *,
     overwrite: Overwrite = False,
+    roles: dict[str, list[str]],
 ) -> None:
-    """Evaluate metrics over the rows of a lake, in one scan."""
-    named = {"group": group, "pred": pred, "label": label, "score": score, "weight": weight}
-    texts = parse.role_texts(named, role)
-    _check_destination(out, _sources(lake, texts), overwrite=overwrite)
-    requested = parse.metrics(metrics)
-    opened = _open(lake, texts, out)
+    """Evaluate metrics over the rows of a lake."""
+    output.check(out, call.sources(lake, roles), overwrite=overwrite)
+    options = parse.options(option, k)
+    asked = {**roles, **options}
+    requested = names.metrics(metrics, names.by_roles(asked))
+    read = role_flags.of_call(requested, asked)
+    role_flags.check_read(roles, read, ",".join(metrics), rates=True)
+    opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
-    keywords = parse.keywords(rows, texts, _frames(opened), option)
-    if ref is not None:
-        keywords["ref"] = parse.reference(ref, parse.groups(rows, keywords.get("group")))
-    result = pf.evaluate(rows, requested, by=parse.columns(rows, by), **keywords)
-    frame = _collect(result, opened.values(), out)
-    _deliver(frame, out, lambda rows: show.values(rows, requested), overwrite=overwrite)
+    given = parse.keywords(rows, roles, call.frames(opened), options)
+    keywords = parse.with_reference(given, ref, rows, given.get("group"))
+    counts = out is None and caption.is_needed(requested)
+    by_columns = parse.columns(rows, by)
+    result = pf.evaluate(rows, requested, by=by_columns, counts=counts, **keywords)
+    frame = call.collect(result, opened.values(), out)
+    frame, said = caption.split(frame, requested) if counts else (frame, None)
+    call.deliver(frame, out, _values(requested, ref, keywords, said), overwrite=overwrite)
+
+
+@app.command("by-group")
+@role_flags.with_roles()
+def by_group(
+    lake: Lake,
+    metrics: Metrics,
+    by: By = None,
+    ref: Ref = None,
+    k: Depths = None,
+    option: Options = None,
+    out: Out = None,
+    *,
+    overwrite: Overwrite = False,
+    roles: dict[str, list[str]],
+) -> None:
+    """Show the value of every group, and how it compares with a reference."""
+    if "group" not in roles:
+        msg = "`polarsfair by-group` needs a group column: add `--group COLUMN`"
+        raise ValueError(msg)
+    output.check(out, call.sources(lake, roles), overwrite=overwrite)
+    options = parse.options(option, k)
+    asked = {**roles, **options}
+    requested = names.metrics(metrics, names.by_roles(asked))
+    read = {"group", *role_flags.of_call(requested, asked)}
+    role_flags.check_read(roles, read, ",".join(metrics))
+    opened = call.opened(lake, roles, out)
+    rows = opened["rows"].rows
+    given = parse.keywords(rows, roles, call.frames(opened), options)
+    keywords = parse.with_reference(given, ref, rows, given["group"])
+    result = pf.by_group(rows, requested, by=parse.columns(rows, by), **keywords)
+    frame = call.collect(result, opened.values(), out)
+    call.deliver(frame, out, show.frame, overwrite=overwrite)
+
+
+@app.command("frame", epilog=f"Functions: {', '.join(functions.functions())}.")
+@role_flags.with_roles(functions.extra_columns())
+def frame_of(
+    name: FunctionName,
+    lake: Lake,
+    metrics: SomeMetrics = None,
+    by: By = None,
+    ref: Ref = None,
+    k: Depths = None,
+    option: Options = None,
+    out: Out = None,
+    *,
+    overwrite: Overwrite = False,
+    roles: dict[str, list[str]],
+) -> None:
+    """Write the frame of a function, such as a curve, a row per user, or counts of users."""
+    output.check(out, call.sources(lake, roles), overwrite=overwrite)
+    function = functions.function(name)
+    options = names.options(function, parse.options(option, k))
+    asked = {**roles, **options}
+    requested = names.metrics(metrics, names.by_family(function)) if metrics else []
+    read = role_flags.of_call(requested, asked) if function.open else set()
+    functions.check(function, asked, metrics=bool(requested), by=bool(by))
+    role_flags.check_read(roles, {*function.annotations, *read}, function.name)
+    opened = call.opened(lake, roles, out)
+    rows = opened["rows"].rows
+    given = parse.keywords(rows, roles, call.frames(opened), options, function.lists)
+    keywords = parse.with_reference(given, ref, rows, given.get("group"))
+    keywords |= {"metrics": requested} if requested else {}
+    keywords |= {"by": parse.columns(rows, by)} if by else {}
+    frame = call.collect(function.call(rows, **keywords), opened.values(), out)
+    call.deliver(frame, out, show.frame, overwrite=overwrite)
 
 
 @app.command()
+@role_flags.with_roles()
 def tally(
     lake: Lake,
-    tally: Annotated[
-        str,
-        typer.Option(
-            help="The kind of table; `polarsfair metrics NAME` shows which one a metric reads."
-        ),
-    ] = "fairness.decisions",
-    group: Group = None,
-    pred: Pred = None,
-    label: Column = None,
-    score: Column = None,
-    weight: Column = None,
-    role: Roles = None,
+    tally: TallyName = "fairness.decisions",
     by: By = None,
+    k: Depths = None,
     option: Options = None,
     out: Out = None,
     *,
     overwrite: Overwrite = False,
+    roles: dict[str, list[str]],
 ) -> None:
     """Count the rows of a lake into a small table that can be stored and merged."""
-    named = {"group": group, "pred": pred, "label": label, "score": score, "weight": weight}
-    texts = parse.role_texts(named, role)
-    _check_destination(out, _sources(lake, texts), overwrite=overwrite)
-    counted = parse.tally(tally)
-    opened = _open(lake, texts, out)
+    output.check(out, call.sources(lake, roles), overwrite=overwrite)
+    counted, options = names.tally(tally), parse.options(option, k)
+    role_flags.check_read(roles, counted.roles, f"tables of {counted.name}")
+    opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
-    keywords = parse.keywords(rows, texts, _frames(opened), option)
-    typed, slices = parse.as_typed(rows, {**texts, "by": by or []})
-    record = stored.record(counted.name, typed, parse.options(option), slices, opened)
+    keywords = parse.keywords(rows, roles, call.frames(opened), options)
+    typed, slices = parse.as_typed(rows, {**roles, "by": by or []})
+    record = stored.record(counted.name, typed, options, slices, opened)
     table = counted(rows, by=parse.columns(rows, by), **keywords)
-    frame = _collect(table.sort(parse.keys(table, counted)), opened.values(), out)
+    frame = call.collect(table.sort(parse.keys(table, counted)), opened.values(), out)
     stored.check_unchanged(record, opened)
     if out is not None and out.suffix != ".parquet":
-        _warn(
+        call.warn(
             f"`--out {out}` cannot carry a record of the request, and `polarsfair measure` reads"
             f" only Parquet: write `--out {out.with_suffix('.parquet')}` to measure it later"
         )
-    _deliver(frame, out, show.frame, stored.as_metadata(record), overwrite=overwrite)
+    call.deliver(frame, out, show.frame, stored.as_metadata(record), overwrite=overwrite)
 
 
 @app.command()
@@ -193,47 +212,60 @@ def measure(
     metrics: Metrics,
     by: By = None,
     ref: Ref = None,
+    k: Depths = None,
     option: Options = None,
     out: Out = None,
     *,
     overwrite: Overwrite = False,
 ) -> None:
-    """Compute metrics from stored tables, merging them first."""
-    _check_destination(out, tables, overwrite=overwrite)
-    requested = parse.metrics(metrics)
-    opened = lakes.open_each(tables)
-    output.check_inputs(out, [path for lake in opened for path in lake.files])
-    unchecked = stored.check([path for lake in opened for path in lake.files])
-    parts = [lake.rows for lake in opened]
-    keywords = parse.options(option)
-    if ref is not None:
-        keywords["ref"] = parse.reference(ref, parse.groups(parts[0], "group"))
-    with stored.naming([path for lake in opened for path in lake.files]):
-        result = pf.measure(parts, requested, by=parse.columns(parts[0], by), **keywords)
-        frame = _collect(result, opened, out)
-    if unchecked:
-        _warn(unchecked)
-    _deliver(frame, out, lambda rows: show.values(rows, requested), overwrite=overwrite)
+    """Compute metrics from stored tables, merging those of one tally first."""
+    grouped = names.by_tally(tables)
+    output.check(out, [path for paths in grouped.values() for path in paths], overwrite=overwrite)
+    opened = {tally: lakes.open_each(paths) for tally, paths in grouped.items()}
+    every = [lake for found in opened.values() for lake in found]
+    paths = [path for lake in every for path in lake.files]
+    output.check_inputs(out, paths)
+    unchecked = [
+        stored.check([path for lake in found for path in lake.files]) for found in opened.values()
+    ]
+    parts = {tally: [lake.rows for lake in found] for tally, found in opened.items()}
+    first = next(iter(parts.values()))[0]
+    options = parse.options(option, k)
+    columns = {name for lake in every for name in lake.rows.collect_schema()}
+    requested = names.metrics(metrics, names.by_table(list(columns), options))
+    keywords = parse.with_reference(options, ref, first, "group")
+    counts = out is None and caption.is_needed(requested)
+    with stored.naming(paths):
+        given: Any = {key: value for key, value in parts.items() if key} or parts[None]
+        by_columns = parse.columns(first, by)
+        result = pf.measure(given, requested, by=by_columns, counts=counts, **keywords)
+        frame = call.collect(result, every, out)
+    frame, said = caption.split(frame, requested) if counts else (frame, None)
+    for warning in filter(None, unchecked):
+        call.warn(warning)
+    call.deliver(frame, out, _values(requested, ref, keywords, said), overwrite=overwrite)
 
 
 @app.command("metrics")
-def catalogue(
-    name: Annotated[
-        str | None, typer.Argument(help="A metric or a function to explain: ndcg, fairness.roc.")
-    ] = None,
-    out: Out = None,
-    *,
-    overwrite: Overwrite = False,
-) -> None:
-    """List all metrics, or explain one."""
-    _check_destination(out, [], overwrite=overwrite)
-    if name is not None:
-        if out is not None:
-            msg = f"`--out` writes the whole catalogue: leave out {name!r}"
-            raise ValueError(msg)
-        show.explain(parse.member(name))
+def catalogue(word: Word = None, out: Out = None, *, overwrite: Overwrite = False) -> None:
+    """List all metrics, explain one, or search for a word."""
+    output.check(out, [], overwrite=overwrite)
+    if word is None:
+        call.deliver(pf.catalog(), out, show.catalogue, overwrite=overwrite)
         return
-    _deliver(pf.catalog(), out, show.catalogue, overwrite=overwrite)
+    found = names.member(word)
+    listed = names.search(word) if found is None else pl.DataFrame()
+    if found is None and listed.is_empty():
+        raise ValueError(names.unknown_word(word))
+    if listed.height == 1:
+        found = names.member(listed["metric"].item())
+    if found is None:
+        call.deliver(listed, out, show.catalogue, overwrite=overwrite)
+        return
+    if out is not None:
+        msg = f"`--out` writes the catalogue, or what a word finds: leave out {word!r}"
+        raise ValueError(msg)
+    show.explain(found, names.said_elsewhere(word, found))
 
 
 @app.command()
@@ -250,85 +282,16 @@ def demo(
     run_demo(rows, directory)
 
 
-def _check_destination(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
-    output.check(out, sources, overwrite=overwrite)
-
-
-def _sources(lake: Sequence[str], texts: Mapping[str, list[str]]) -> list[str]:
-    """List every source of a request, as typed: the lake and the frames of roles."""
-    return [*lake, *(source for name in FRAME_ROLES for source in texts.get(name, []))]
-
-
-def _open(
-    lake: Sequence[str], texts: Mapping[str, list[str]], out: Path | None
-) -> dict[str, Opened]:
-    """Open the lake, called "rows", and the frames of roles."""
-    sources = {"rows": lake, **{name: texts[name] for name in FRAME_ROLES if name in texts}}
-    opened = dict(zip(sources, lakes.open_lakes(sources.values()), strict=True))
-    output.check_inputs(out, [path for lake in opened.values() for path in lake.files])
-    return opened
-
-
-def _frames(opened: Mapping[str, Opened]) -> dict[str, pl.LazyFrame]:
-    return {name: lake.rows for name, lake in opened.items() if name != "rows"}
-
-
-def _collect(result: pl.LazyFrame, opened: Iterable[Opened], out: Path | None) -> pl.DataFrame:
-    """Collect on the streaming engine. If a file stops the query, the error names it."""
-    if out is not None and out.suffix == ".csv":
-        _check_flat(result.collect_schema(), out)
-    opened = list(opened)
-    try:
-        with show.working("reading"):
-            found = result.collect(engine="streaming")
-    except (PolarsError, PanicException) as error:
-        lakes.check_unchanged(opened)
-        if fault_message(error):
-            raise
-        blamed = lakes.blamed(opened, error)
-        if blamed is None and isinstance(error, PanicException):
-            raise
-        raise ValueError(blamed or f"this request cannot be computed: {_reason(error)}") from None
-    lakes.check_unchanged(opened)
-    return found
-
-
-def _reason(error: BaseException) -> str:
-    """Return what Polars says of an expression, without its query plan."""
-    first, *more = str(error).splitlines() or [type(error).__name__]
-    # A pattern that is not one is shown over several lines; what is wrong with it comes last.
-    wrong = next((line for line in more if line.startswith("error: ")), "").removeprefix("error")
-    return first.rstrip(":") + wrong
-
-
-def _deliver(
-    frame: pl.DataFrame,
-    out: Path | None,
-    render: Callable[[pl.DataFrame], show.Sheet],
-    metadata: Mapping[str, str] | None = None,
-    *,
-    overwrite: bool,
-) -> None:
-    """Print the result or write it to `out`."""
-    if out is None:
-        show.put(frame, render)
-    else:
-        carried = metadata if out.suffix == ".parquet" else None
-        output.write(frame, out, carried, overwrite=overwrite)
-
-
-def _warn(message: str) -> None:
-    typer.echo(f"polarsfair: warning: {show.escaped(message)}", err=True)
-
-
-def _check_flat(schema: pl.Schema, out: Path) -> None:
-    nested = [name for name, dtype in schema.items() if dtype.is_nested()]
-    if nested:
-        msg = (
-            f"CSV cannot store the nested column {nested[0]!r}: write {out.stem}.parquet or"
-            f" {out.stem}.json"
-        )
-        raise ValueError(msg)
+def _values(
+    metrics: Sequence[pf.Metric],
+    ref: str | None,
+    keywords: Mapping[str, Any],
+    said: str | None = None,
+) -> Callable[[pl.DataFrame], show.Sheet]:
+    """Return how values are shown. A band is meant for pairs of groups, not for everyone."""
+    pairs = ref is None or keywords["ref"] not in (pf.OVERALL, pf.REST)
+    judged = [metric for metric in metrics if pairs or "ref" not in metric.option_names]
+    return lambda rows: show.values(rows, metrics, judged=judged, caption=said)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -358,9 +321,13 @@ def _open_closed() -> None:
     os.close(number)
 
 
+def _commands() -> dict[str, Any]:
+    return dict(getattr(typer.main.get_command(app), "commands", {}))
+
+
 def flags_of(command: str = "") -> set[str]:
     """Return the flags of a command; of all commands if there is no such command."""
-    commands = getattr(typer.main.get_command(app), "commands", {})
+    commands = _commands()
     chosen = [commands[command]] if command in commands else list(commands.values())
     return {"--help", *(flag for one in chosen for param in one.params for flag in param.opts)}
 
@@ -369,7 +336,7 @@ def _one_line(error: Exception, known: set[str]) -> str:
     """Return the message of an error in one line, with flags instead of Python."""
     message = str(error)
     if isinstance(error, typer.TyperException):
-        return show.escaped(flags.unknown_flag(error.format_message(), known))
+        return show.escaped(flags.unknown(error.format_message(), known, _commands()))
     fault = fault_message(error)
     found = fault or message.strip()
     if isinstance(error, PolarsError) and fault is None:

@@ -19,6 +19,8 @@ import polars as pl
 from polarsfair._engine import catalog
 from polarsfair._engine.by_group import by_group
 from polarsfair._engine.evaluate import evaluate, measure
+from polarsfair._engine.unknown import advice
+from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,11 +59,11 @@ class FairNamespace:
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame, family: str | None = None) -> None:
         self._frame = frame
-        self._families = catalog.FAMILIES if family is None else (family,)
+        self._families = FAMILIES if family is None else (family,)
 
     def __getattr__(self, name: str) -> Any:
         """Return a metric, a family or a function such as `evaluate`, bound to the frame."""
-        if name in catalog.FAMILIES:
+        if name in FAMILIES:
             return FairNamespace(self._frame, name)
         if name in _FUNCTIONS:
             return _method(_FUNCTIONS[name], self._frame)
@@ -70,7 +72,7 @@ class FairNamespace:
             return _method(found[0], self._frame)
         families = zip(self._families, self._members(), strict=True)
         where = [f"`fair.{family}.{name}`" for family, known in families if name in known]
-        hint = f"write {' or '.join(where)}" if where else "see `pf.catalog()`"
+        hint = f"write {' or '.join(where)}" if where else advice(name) or "see `pf.catalog()`"
         msg = f"`fair` has {len(found) or 'no'} metrics called {name!r}: {hint}"
         raise AttributeError(msg)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    import polarsfair as pf
 
 
 @dataclass(frozen=True)
@@ -15,7 +18,7 @@ class Sample:
     """How a law gets rows for a tally and how the call names them.
 
     `kept_whole` names the column whose rows must not be split when tables are merged, and `merged`
-    are roles without which tables of parts are refused.
+    are roles without which tables of parts are refused. `options` are those that have no default.
     """
 
     rows: st.SearchStrategy[pl.DataFrame]
@@ -24,6 +27,14 @@ class Sample:
     kept_whole: str | None = None
     merged: dict[str, Any] = field(default_factory=dict)
     refs: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def ready(metric: pf.Metric) -> pf.Metric:
+    """Bind the options without which a metric has no value."""
+    needed = SAMPLES[metric.tally.name].options if metric.tally.name in SAMPLES else {}
+    own = {name: value for name, value in needed.items() if name in metric.option_names}
+    return metric.bind(**own) if own else metric
 
 
 def empty(strategy: st.SearchStrategy[pl.DataFrame]) -> pl.DataFrame:
@@ -96,7 +107,13 @@ _SHOWN = _of_users(["user", "item", "score"])
 _LOGGED = _of_users(["user", "item", "click", "chance"]).map(lambda frame: frame.drop("g"))
 _SEEN = {"user": "user", "item": "item", "score": "score", "group": "g"}
 _ITEMS = pl.DataFrame(
-    {"item": ["a", "b", "c", "d"], "maker": ["a", "a", "b", None], "x": [0, 1, 2, -1], "y": 1}
+    {
+        "item": ["a", "b", "c", "d"],
+        "maker": ["a", "a", "b", None],
+        "x": [0, 1, 2, -1],
+        "y": 1,
+        "sold": [5, 2, 2, 0],
+    }
 )
 
 PEOPLE = _frame(_PEOPLE)
@@ -108,7 +125,7 @@ SAMPLES: dict[str, Sample] = {
     "fairness.benefits": Sample(PEOPLE, {"group": "g", "score": "s", "label": "y"}),
     "fairness.classes": Sample(PEOPLE, {"group": "g", "pred": "c", "label": "t"}),
     "fairness.scores": Sample(PEOPLE, {"group": "g", "score": "s", "label": "y"}),
-    "fairness.strata": Sample(PEOPLE, {"group": "g", "label": "y", "strata": "c"}, refs=False),
+    "fairness.strata": Sample(PEOPLE, {"group": "g", "label": "y", "strata": "c"}),
     **dict.fromkeys(
         ["fairness.outcomes", "fairness.outcome_bins"],
         Sample(PEOPLE, {"group": "g", "pred": "s", "label": "y"}),
@@ -139,7 +156,7 @@ SAMPLES: dict[str, Sample] = {
     ),
     # Propensities are given: those that are not count the items of each table's ground truth.
     **dict.fromkeys(
-        ["ranking.matches", "ranking.match_scores"],
+        ["ranking.matches", "ranking.match_scores", "ranking.user_matches"],
         Sample(
             _SHOWN,
             {**_SEEN, "relevance": "click", "propensity": "chance"},
@@ -157,6 +174,19 @@ SAMPLES: dict[str, Sample] = {
         _SHOWN,
         {"user": "user", "item": "item", "score": "score", "items": _ITEMS, "item_group": "maker"},
         kept_whole="user",
+    ),
+    "ranking.surprises": Sample(
+        _SHOWN,
+        {**_SEEN, "items": _ITEMS, "popularity": "sold"},
+        kept_whole="user",
+        options={"n_users": 7},
+    ),
+    "ranking.finds": Sample(
+        _RECS,
+        {**_RANKED, "items": _ITEMS, "popularity": "sold"},
+        frames={"actual": _ACTUAL},
+        kept_whole="user",
+        refs=False,
     ),
     "ranking.spreads": Sample(
         _SHOWN, {**_SEEN, "items": _ITEMS, "features": ["x", "y"]}, kept_whole="user"

@@ -113,7 +113,7 @@ def test_out_is_read_by_its_suffix(run: Run, lake: Path, tmp_path: Path, suffix:
     out = tmp_path / f"values.{suffix}"
     out.write_text("what was there before")
     metrics = "stat_parity,disparate_impact"
-    asked = ("evaluate", lake, "--metrics", metrics, *COLUMNS, "--by", "country", "--out", out)
+    asked = ("evaluate", lake, "--metrics", metrics, *COLUMNS[:4], "--by", "country", "--out", out)
     code = run(*asked, "--overwrite")
     reader = getattr(pl, f"read_{suffix}")
     expected = pf.evaluate(
@@ -135,7 +135,7 @@ def test_out_keeps_the_old_file_when_writing_fails(
     monkeypatch.setitem(output.WRITERS, ".json", full)
     out = tmp_path / "values.json"
     out.write_text("old")
-    asked = ("evaluate", lake, "--metrics", "stat_parity", *COLUMNS, "--out", out)
+    asked = ("evaluate", lake, "--metrics", "stat_parity", *COLUMNS[:4], "--out", out)
     code, _, err = run(*asked, "--overwrite")
     said = f"polarsfair: `--out {out}` cannot be written: no space left on device\n"
     assert (code, err) == (2, said)
@@ -275,7 +275,7 @@ def test_intersections_and_their_reference(
 
 def test_options_reach_the_metrics(values: Callable[..., pl.DataFrame], lake: Path) -> None:
     asked = ("--metrics", "generalized_entropy", "--option", "alpha=0.5")
-    got = values("evaluate", lake, *asked, *COLUMNS)
+    got = values("evaluate", lake, *asked, *COLUMNS[2:])
     expected = fairness.generalized_entropy(rows(lake), alpha=0.5, **ROLES)
     assert got["generalized_entropy"].to_list() == [pytest.approx(expected)]
 
@@ -297,8 +297,8 @@ def test_any_role_can_be_named(values: Callable[..., pl.DataFrame], lake: Path) 
         "fairness.precision",
         "--pred",
         "approved",
-        "--role",
-        "label=repaid",
+        "--label",
+        "repaid",
     )
     expected = fairness.precision(rows(lake), pred="approved", label="repaid")
     assert got["precision"].to_list() == [pytest.approx(expected)]
@@ -370,7 +370,8 @@ def test_metrics_explains_one(run: Run) -> None:
     code, out, _ = run("metrics", "fairness.equal_opportunity")
     assert code == 0
     asked = "roles group, pred, label; also weight; options ref; table fairness.decisions"
-    assert out.startswith(f"fairness.equal_opportunity: {asked}\n")
+    assert out.startswith(f"fairness.equal_opportunity: {asked}; elsewhere ")
+    assert "tpr_difference" in out.partition("\n")[0]
     assert out.strip().splitlines()[-1].strip() in str(fairness.equal_opportunity.__doc__)
 
 
@@ -455,7 +456,8 @@ def test_version_and_help(run: Run) -> None:
 
 
 EVALUATE = ("evaluate", "{lake}", "--metrics")
-STAT_PARITY = (*EVALUATE, "stat_parity", "--group", "sex", "--pred", "approved")
+GROUPED = (*EVALUATE, "stat_parity", "--group", "sex")
+STAT_PARITY = (*GROUPED, "--pred", "approved")
 BAD = [
     pytest.param(["nonsense"], "nonsense", id="command"),
     pytest.param(["evaluate"], "LAKE", id="no lake"),
@@ -464,17 +466,19 @@ BAD = [
         ["evaluate", "{lake}/none", "--metrics", "accuracy"], "none' is not a file", id="lake"
     ),
     pytest.param(
-        ["evaluate", "{empty}", "--metrics", "accuracy"], "no .parquet file", id="empty lake"
+        ["evaluate", "{empty}", "--metrics", "accuracy"],
+        "contains no .parquet, .csv, ",
+        id="empty lake",
     ),
     pytest.param(["evaluate", __file__, "--metrics", "accuracy"], "as Parquet", id="not Parquet"),
     pytest.param([*EVALUATE, "stat_party"], "did you mean 'stat_parity'?", id="metric"),
     pytest.param([*EVALUATE, "ratio(stat_parity)"], "compares groups already", id="comparison"),
     pytest.param([*EVALUATE, "stat_parity", "--pred", "approved"], "--group COLUMN", id="role"),
-    pytest.param([*STAT_PARITY, "--pred", "aproved"], "--pred approved", id="column"),
-    pytest.param([*STAT_PARITY, "--pred", "score >"], "SQL expression", id="SQL"),
-    pytest.param([*STAT_PARITY, "--pred", "country"], "\"country = 'yes'\"", id="text pred"),
-    pytest.param([*STAT_PARITY, "--pred", "score"], '"score > 0.5"', id="pred of 0.3"),
-    pytest.param([*STAT_PARITY, "--pred", "CAST(score * 9 AS INT)"], ' = 1"`', id="pred of 2"),
+    pytest.param([*GROUPED, "--pred", "aproved"], "--pred approved", id="column"),
+    pytest.param([*GROUPED, "--pred", "score >"], "SQL expression", id="SQL"),
+    pytest.param([*GROUPED, "--pred", "country"], "\"country = 'yes'\"", id="text pred"),
+    pytest.param([*GROUPED, "--pred", "score"], '"score > 0.5"', id="pred of 0.3"),
+    pytest.param([*GROUPED, "--pred", "CAST(score * 9 AS INT)"], ' = 1"`', id="pred of 2"),
     pytest.param([*STAT_PARITY, "--weight", "score - 2"], '"COALESCE(', id="weight"),
     pytest.param([*STAT_PARITY, "--weight", "age"], '"CAST(age AS DOUBLE)"', id="text as weight"),
     pytest.param([*STAT_PARITY, "--by", "day AS n"], '"n AS n_slice"', id="name of a slice"),
@@ -485,7 +489,9 @@ BAD = [
     ),
     pytest.param([*STAT_PARITY, "--ref", "X"], "are: F, M", id="ref"),
     pytest.param(
-        [*EVALUATE, "accuracy", "--group", "score > 0.5", "--ref", "M"], "Boolean", id="ref dtype"
+        [*EVALUATE, "accuracy_difference", "--group", "score > 0.5", "--ref", "M"],
+        "Boolean",
+        id="ref dtype",
     ),
     pytest.param([*STAT_PARITY, "--group", "age", "--ref", "M"], "sex=...,age=...", id="ref part"),
     pytest.param(
@@ -493,8 +499,35 @@ BAD = [
     ),
     pytest.param([*STAT_PARITY, "--option", "alpha"], "NAME=VALUE", id="option"),
     pytest.param([*STAT_PARITY, "--option", "alpha=1"], "alpha", id="option not taken"),
-    pytest.param([*STAT_PARITY, "--role", "sexe"], "NAME=VALUE", id="role without column"),
-    pytest.param([*STAT_PARITY, "--role", "grp=sex"], "grp", id="unknown role"),
+    pytest.param(
+        [*STAT_PARITY, "--role", "sexe"], "names no role: every role has a flag", id="gone flag"
+    ),
+    pytest.param(
+        [*STAT_PARITY, "--role", "label=repaid"],
+        "write `--label repaid`",
+        id="role by the gone flag",
+    ),
+    pytest.param([*STAT_PARITY, "--grp", "sex"], "grp", id="unknown role"),
+    pytest.param(
+        [*STAT_PARITY, "--sensitive-features", "sex"], "write `--group COLUMN`", id="foreign flag"
+    ),
+    pytest.param([*STAT_PARITY, "--y_pred", "sex"], "write `--pred COLUMN`", id="foreign flag _"),
+    pytest.param([*STAT_PARITY, "-k", "5,x"], "`-k 5,10`", id="depths"),
+    pytest.param([*STAT_PARITY, "-k", "5", "--option", "k=5"], "leave one out", id="k twice"),
+    pytest.param([*STAT_PARITY, "-k", "5"], "`k` is not a role or an option", id="k not taken"),
+    pytest.param(
+        [*EVALUATE, "selection_rate", "--pred", "approved", "--group", "sex"],
+        "`polarsfair by-group LAKE --metrics selection_rate --group sex`",
+        id="group that is not read",
+    ),
+    pytest.param(
+        [*STAT_PARITY, "--cluster", "sex"], "`--cluster` is not read by stat_parity", id="not read"
+    ),
+    pytest.param(
+        ["tally", "{lake}", "--user", "sex"],
+        "`--user` is not read by tables of fairness.decisions",
+        id="not read by a tally",
+    ),
     pytest.param(
         [*STAT_PARITY, "--out", "{empty}/values.xlsx"], ".parquet, .csv, .json", id="suffix"
     ),
@@ -502,9 +535,8 @@ BAD = [
         [*STAT_PARITY, "--out", "{empty}/no/values.csv"], "no' does not exist", id="directory"
     ),
     pytest.param([*STAT_PARITY, "--nonsense"], "--nonsense", id="flag"),
-    pytest.param([*STAT_PARITY, "--cluster", "c"], "`--role cluster=COLUMN`", id="role as a flag"),
-    pytest.param([*STAT_PARITY, "--actual", "a"], "`--role actual=LAKE`", id="frame as a flag"),
-    pytest.param([*STAT_PARITY, "--k", "5"], "`--option k=VALUE`", id="option as a flag"),
+    pytest.param([*STAT_PARITY, "--k", "5"], "`-k VALUE`", id="k as a long flag"),
+    pytest.param([*STAT_PARITY, "--alpha", "1"], "`--option alpha=VALUE`", id="option as a flag"),
     pytest.param(["evaluate", "{lake}", "--metric", "f1"], "--metrics", id="flag that is near"),
     pytest.param([*EVALUATE, ","], "`--metrics stat_parity`", id="metrics without a name"),
     pytest.param([*EVALUATE, "f1"], "write fairness.f1 or ranking.f1", id="two families"),
@@ -512,15 +544,15 @@ BAD = [
         [*EVALUATE, "accuracy,accuracy"], "two columns with the same name", id="metric twice"
     ),
     pytest.param([*EVALUATE, "diff(accuracy)"], "use one of difference, ratio", id="combinator"),
-    pytest.param([*EVALUATE, "sensitivity"], "see fairness.true_positive_rate", id="other name"),
+    pytest.param([*EVALUATE, "sensitivity"], "write fairness.true_positive_rate", id="other name"),
     pytest.param(
-        [*EVALUATE, "silhouette", "--role", "cluster=sex"],
-        "`--role features=COLUMN`",
+        [*EVALUATE, "silhouette", "--cluster", "sex"],
+        "`--features COLUMN`",
         id="role without a flag",
     ),
     pytest.param(
-        [*EVALUATE, "ndcg", "--role", "user=sex", "--role", "item=age"],
-        "`--role actual=LAKE`",
+        [*EVALUATE, "ndcg", "--user", "sex", "--item", "age"],
+        "`--actual LAKE`",
         id="frame",
     ),
     pytest.param(
@@ -529,19 +561,22 @@ BAD = [
         id="what an option should be",
     ),
     pytest.param(
-        [*EVALUATE, "silhouette", "--role", "cluster=sex", "--role", "features=score / 0"],
-        '`--role "features=CASE WHEN ABS(score) < 1e308 THEN score END"`',
+        [*EVALUATE, "silhouette", "--cluster", "sex", "--features", "score / 0"],
+        '`--features "CASE WHEN ABS(score) < 1e308 THEN score END"`',
         id="infinite feature",
     ),
     pytest.param(
-        [*STAT_PARITY, "--pred", "approved,repaid"], "got 2: approved,repaid", id="two columns"
+        [*GROUPED, "--pred", "approved,repaid"], "got 2: approved,repaid", id="two columns"
     ),
+    pytest.param([*STAT_PARITY, "--pred", "repaid"], "got 2: approved, repaid", id="pred twice"),
     pytest.param([*STAT_PARITY, "--by", "day,day"], "with `AS name`", id="slices of one name"),
-    pytest.param(["metrics", "f1", "--out", "{empty}/f1.json"], "leave out 'f1'", id="out of one"),
+    pytest.param(
+        ["metrics", "auprc", "--out", "{empty}/f1.json"], "leave out 'auprc'", id="out of one"
+    ),
     pytest.param(["tally", "{lake}", "--tally", "lists"], "'ranking.lists'?", id="family of tally"),
     pytest.param(["tally", "{lake}", "--tally", "decisions"], "fairness.decisions", id="tally"),
     pytest.param(
-        ["tally", "{lake}", "--group", "sex,age", "--out", "{empty}/t.csv"],
+        ["metrics", "--out", "{empty}/t.csv"],
         "t.parquet",
         id="nested",
     ),
@@ -568,34 +603,34 @@ def test_bad_requests_end_with_2_and_one_line(
 @pytest.mark.parametrize(
     ("python", "typed"),
     [
-        ('`rank="<column>"` or `score="<column>"`', "`--role rank=COLUMN` or `--score COLUMN`"),
-        ("`relevance='liked'`", "`--role relevance=liked`"),
-        ('`relevance=pl.col("r") == "yes"`', "`--role \"relevance=r = 'yes'\"`"),
+        ('`rank="<column>"` or `score="<column>"`', "`--rank COLUMN` or `--score COLUMN`"),
+        ("`relevance='liked'`", "`--relevance liked`"),
+        ('`relevance=pl.col("r") == "yes"`', "`--relevance \"r = 'yes'\"`"),
         (
             '`items=<frame>, item_group="<column>"`',
-            "`--role items=LAKE` and `--role item_group=COLUMN`",
+            "`--items LAKE` and `--item-group COLUMN`",
         ),
-        ('`features=["x", "y"]`', "`--role features=x,y`"),
-        ("`k=[5, 10]`", '`--option "k=[5, 10]"`'),
+        ('`features=["x", "y"]`', "`--features x,y`"),
+        ("`k=[5, 10]`", "`-k 5,10`"),
         ('`metric="sqeuclidean"`', "`--option metric=sqeuclidean`"),
         ('`key="id"`', '`key="id"`'),
         ("`group=`", "`--group COLUMN`"),
         ("`alpha=`", "`--option alpha=VALUE`"),
-        ("`value=...`", "`--role value=COLUMN`"),
+        ("`value=...`", "`--value COLUMN`"),
         ("`ref='New York'`", '`--ref "New York"`'),
         ("`ref={'sex': 'M', 'age': 30}`", "`--ref sex=M,age=30`"),
         ('`ref={"sex": ..., "age": ...}`', "`--ref sex=...,age=...`"),
         ('`pred=pl.col("my col") > 0.5`', "`--pred '\"my col\" > 0.5'`"),
         ('`pred=pl.col("user") == 1`', "`--pred '\"user\" = 1'`"),
         ('`target={"a": 0.5, ...}`', "`--option 'target={\"a\": 0.5, ...}'`"),
-        ('`rank=col("r").cast(pl.Int64)`', '`--role "rank=CAST(r AS BIGINT)"`'),
+        ('`rank=col("r").cast(pl.Int64)`', '`--rank "CAST(r AS BIGINT)"`'),
         ("`weight=(...).fill_null(0)`", '`--weight "COALESCE(..., 0)"`'),
         (
             '`cluster="<column>", other="<column>"`',
-            "`--role cluster=COLUMN` and `--role other=COLUMN`",
+            "`--cluster COLUMN` and `--other COLUMN`",
         ),
         *[
-            (python, '`--role "features=CASE WHEN ABS(x) < 1e308 THEN x END"`')
+            (python, '`--features "CASE WHEN ABS(x) < 1e308 THEN x END"`')
             for python in (
                 '`pl.col("x").fill_nan(None)`',
                 '`features=pl.col("x").fill_nan(None)`',
@@ -608,7 +643,7 @@ def test_bad_requests_end_with_2_and_one_line(
         ("`--out values.csv`", "`--out values.csv`"),
         (
             "`ranking.lists(frame, actual=...)`",
-            "`polarsfair tally LAKE --tally ranking.lists --role actual=LAKE --out FILE`",
+            "`polarsfair tally LAKE --tally ranking.lists --actual LAKE --out FILE`",
         ),
     ],
 )
@@ -635,7 +670,7 @@ def test_files_of_two_kinds_are_said_without_python(run: Run, tmp_path: Path) ->
 
 
 def test_a_process_of_its_own(lake: Path) -> None:
-    asked = ["evaluate", str(lake), "--metrics", "stat_parity", *COLUMNS]
+    asked = ["evaluate", str(lake), "--metrics", "stat_parity", *COLUMNS[:4]]
     for more, code, lines in [([], 0, 0), (["--ref", "X"], 2, 1)]:
         command = [sys.executable, "-m", "polarsfair", *asked, *more]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 import polarsfair as pf
-from polarsfair._engine.catalog import FAMILIES, family_members
+from polarsfair._engine.catalog import family_members
+from polarsfair._typing import FAMILIES
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 METRICS = {

@@ -151,14 +151,14 @@ def test_5_advice_to_recount_names_the_second_frame(run: Run, tmp_path: Path) ->
         pl.DataFrame({"user": [1], "item": ["a"], "score": [1]}), tmp_path / "shown.parquet"
     )
     bought = put(pl.DataFrame({"user": [1], "item": ["a"]}), tmp_path / "bought.parquet")
-    roles = ("--tally", "ranking.lists", "--role", "user=user", "--role", "item=item")
-    asked = ("tally", shown, *roles, "--role", f"actual={bought}", "--score", "score")
+    roles = ("--tally", "ranking.lists", "--user", "user", "--item", "item")
+    asked = ("tally", shown, *roles, "--actual", f"{bought}", "--score", "score")
     tables = [tmp_path / f"{i}.parquet" for i in range(2)]
     for table in tables:
         assert run(*asked, "--out", table)[0] == 0
     code, _, err = run("measure", *tables, "--metrics", "ndcg")
     assert code == 2
-    assert "`polarsfair tally LAKE --tally ranking.lists --role actual=LAKE --role item=item" in err
+    assert "`polarsfair tally LAKE --tally ranking.lists --actual LAKE --item item" in err
 
 
 @pytest.mark.parametrize("k", [2**63 - 1, 2**63, 10**20])
@@ -190,7 +190,7 @@ def test_2_errors_name_the_files_of_tables(run: Run, tmp_path: Path) -> None:
     names = ", ".join(f"'{tmp_path}/{i}.parquet'" for i in (2, 3, 4))
     code, _, err = run("measure", tmp_path, "--metrics", "stat_parity")
     assert code == 2
-    assert f"'n' is not a count in 25 line(s), of {names} and 2 more: leave" in err
+    assert f"'n' is not a count in 25 row(s), of {names} and 2 more: count the table again" in err
     TABLE.with_columns(group=pl.lit(1)).write_parquet(tmp_path / "1.parquet")
     code, _, err = run("measure", tmp_path, "--metrics", "stat_parity")
     first, second = (f"'{tmp_path}/{i}.parquet'" for i in (0, 1))
@@ -292,6 +292,14 @@ def test_16_output_that_cannot_be_written_is_said(tmp_path: Path, where: str, sa
     done = shell(f'"$@" {where}', "tally", path, *ROLES)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(said)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the device /dev/full")
+def test_17_a_demo_that_cannot_be_printed_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+    done = shell('"$@" >/dev/full', "demo", "--rows", 1000, "--dir", tmp_path / "sample")
+    said = "polarsfair: standard output cannot be written: no space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell")

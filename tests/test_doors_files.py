@@ -75,6 +75,23 @@ def test_4_links_in_circles_end(tmp_path: Path) -> None:
         assert values(source) == [1]
 
 
+def test_4_a_link_to_itself_is_named(tmp_path: Path) -> None:
+    part(tmp_path / "a.parquet")
+    (tmp_path / "self").symlink_to("self")
+    for source in (tmp_path, tmp_path / "self", tmp_path / "**"):
+        with pytest.raises(OSError, match="self' is a link that leads back to itself: remove the"):
+            values(source)
+
+
+def test_4_the_directory_of_a_relative_glob_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shut(_: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", shut)
+    with pytest.raises(PermissionError, match=r"'\.' cannot be read \(permission denied\)"):
+        values("*.parquet")
+
+
 def test_4_a_linked_directory_is_read(tmp_path: Path) -> None:
     """`Path.rglob` leaves it out."""
     part(tmp_path / "elsewhere" / "f.parquet", 2)
@@ -315,6 +332,17 @@ def test_16_files_that_differ_are_named(tmp_path: Path, run: Run) -> None:
         code, _, err = run("evaluate", tmp_path, "--metrics", "selection_rate", "--pred", "x")
         assert code == 2
         assert said in err
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_16_the_conversion_keeps_the_columns(tmp_path: Path, run: Run, separator: str) -> None:
+    """Read with commas, a file of semicolons has one column."""
+    rows = pl.DataFrame({"x": ["a,b", "c"], "y": [1, 0]})
+    rows.write_csv(tmp_path / "rows.csv", separator=separator)
+    said = run("tally", tmp_path / "rows.csv", "--pred", "y")[2]
+    command = said.split("`")[1].replace("python", sys.executable, 1)
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    assert pl.read_parquet(tmp_path / "rows.parquet").equals(rows)
 
 
 @pytest.mark.parametrize("name", ["", "none.parquet", "none/*.parquet", "none/**"])

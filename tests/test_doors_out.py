@@ -52,7 +52,7 @@ def record_of(path: Path) -> dict[str, Any]:
 
 def test_5_a_table_knows_its_request_and_its_files(run: Run, lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.parquet"
-    asked = ("--group", "g", "--pred", "p > 0.5", "--role", "label=y", "--by", "day")
+    asked = ("--group", "g", "--pred", "p > 0.5", "--label", "y", "--by", "day")
     assert run("tally", lake, *asked, "--by", "p AS q", "--out", out) == (0, "", "")
     found = record_of(out)
     sources = found.pop("sources")
@@ -82,8 +82,8 @@ def test_5_options_intersections_and_second_frames_are_recorded(run: Run, tmp_pa
     recs.write_parquet(tmp_path / "recs.parquet")
     recs.head(1).write_parquet(tmp_path / "clicks.parquet")
     out = tmp_path / "table.parquet"
-    roles = ("--role", "user=u", "--role", "item=i", "--score", "s")
-    actual = ("--role", f"actual={tmp_path / 'clicks.parquet'}")
+    roles = ("--user", "u", "--item", "i", "--score", "s")
+    actual = ("--actual", f"{tmp_path / 'clicks.parquet'}")
     asked = ("--tally", "ranking.lists", *roles, *actual)
     assert run("tally", tmp_path / "recs.parquet", *asked, "--out", out) == (0, "", "")
     found = record_of(out)
@@ -278,8 +278,8 @@ def test_11_out_refuses_other_inputs_too(run: Run, lake: Path, tmp_path: Path) -
     run("tally", lake, *ROLES, "--out", table)
     code, _, err = run("measure", table, "--metrics", "f1", "--out", table, "--overwrite")
     assert code == 2
-    asked = ("--metrics", "ndcg", "--role", "user=g", "--role", "item=p")
-    role = ("--role", f"actual={table}", "--out", table, "--overwrite")
+    asked = ("--metrics", "ndcg", "--user", "g", "--item", "p")
+    role = ("--actual", f"{table}", "--out", table, "--overwrite")
     code, _, err = run("evaluate", lake, *asked, *role)
     assert code == 2
     assert "is read as part of the input" in err

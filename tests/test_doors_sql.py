@@ -176,7 +176,7 @@ def test_12_no_random_text_opens_a_file(tmp_path: Path) -> None:
     assert opened > 20
 
 
-@pytest.mark.parametrize("flag", ["--pred", "--group", "--by", "--weight", "--role=score="])
+@pytest.mark.parametrize("flag", ["--pred", "--group", "--by", "--weight", "--score="])
 def test_12_every_flag_refuses(
     flag: str, tmp_path: Path, frame: pl.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -185,7 +185,7 @@ def test_16_roles_of_a_table_are_advised_where_they_are_given() -> None:
     assert advice == "add `polarsfair tally LAKE --pred COLUMN --out FILE` or `--ref M`"
     for command in ("demo", "metrics"):
         said = "No such option: --cluster"
-        assert flags.unknown_flag(said, cli.flags_of(command)) == said
+        assert flags.unknown(said, cli.flags_of(command), []) == said
 
 
 def test_16_deep_requests_are_refused(run: Run, tmp_path: Path) -> None:

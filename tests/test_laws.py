@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polarsfair as pf
-from tests._samples import SAMPLES, Sample, empty
+from tests._samples import SAMPLES, Sample, empty, ready
 
 few = settings(
     max_examples=10,
@@ -33,7 +33,7 @@ def metric_sets() -> dict[str, list[pf.Metric]]:
     """Group the metrics that can be asked in one call: same table, same keys."""
     sets: dict[str, list[pf.Metric]] = {}
     variants = (s.metric for metric in pf.metrics() for s in metric.variants)
-    for metric in [*pf.metrics(), *variants]:
+    for metric in map(ready, [*pf.metrics(), *variants]):
         name = "-".join([metric.tally.name, *metric.result_keys])
         known = [one.name for one in sets.setdefault(name, [])]
         if metric.name not in known:

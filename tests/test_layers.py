@@ -15,7 +15,7 @@ SOURCES = {
     for file in sorted(PACKAGE.rglob("*.py"))
 }
 LAYERS = (
-    ("_typing", "_formula"),
+    ("_typing", "_formula", "_aliases"),
     ("_engine",),
     ("fairness", "ranking", "clustering"),
     ("_cli", "cli", "namespace", "__main__"),
@@ -24,6 +24,7 @@ LAYERS = (
 
 ENGINE = (
     *(
+        "unknown",
         "frames",
         "slices",
         "columns",
@@ -35,7 +36,17 @@ ENGINE = (
         "metric",
         "request",
     ),
-    *("reference", "group_pairs", "counts", "read", "compare", "evaluate", "by_group", "catalog"),
+    *(
+        "reference",
+        "group_pairs",
+        "counts",
+        "read",
+        "tables",
+        "compare",
+        "evaluate",
+        "by_group",
+        "catalog",
+    ),
 )
 """The import order of the engine, which is its reading order."""
 

@@ -16,7 +16,7 @@ import pytest
 
 import polarsfair as pf
 from polarsfair import clustering, fairness
-from tests._samples import SAMPLES, empty
+from tests._samples import SAMPLES, empty, ready
 
 ROWS = pl.DataFrame(
     {
@@ -133,7 +133,7 @@ def asked(
         empty(strategy).write_parquet(directory / f"{name}.parquet")
         lakes[name] = pl.scan_parquet(directory / f"{name}.parquet")
     roles = {**sample.roles, **{role: lakes[role] for role in sample.frames}, **(more or {})}
-    return pf.evaluate(lakes["rows"], metric, by=by, **roles)
+    return pf.evaluate(lakes["rows"], ready(metric), by=by, **roles)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_lazy_calls_execute_nothing(metric: pf.Metric) -> None:
     sample = SAMPLES[metric.tally.name]
     frames = {role: refusing(empty(strategy)) for role, strategy in sample.frames.items()}
     rows = refusing(empty(sample.rows))
-    result = pf.evaluate(rows, metric, **sample.roles, **frames, by="d")
+    result = pf.evaluate(rows, ready(metric), **sample.roles, **frames, by="d")
     assert isinstance(result, pl.LazyFrame)
     assert result.collect_schema().names()[0] == "d"
     with pytest.raises(Exception, match="executed"):

@@ -7,13 +7,14 @@ import pytest
 
 import polarsfair as pf
 from tests._oracle import QUERIES, Case, actual, differences, expected, path_of, views_of
+from tests._samples import ready
 from tests.clustering import _cases as _cases_clustering
 from tests.clustering import _cases_geometry
 from tests.engine import _cases_uncertain
 from tests.fairness import _cases as _cases_fairness
 from tests.fairness import _cases_consistency
 from tests.ranking import _cases as _cases_ranking
-from tests.ranking import _cases_exposure, _cases_matches
+from tests.ranking import _cases_exposure, _cases_finds, _cases_matches
 
 CASES: dict[str, list[Case]] = {
     "fairness": _cases_fairness.CASES
@@ -21,7 +22,10 @@ CASES: dict[str, list[Case]] = {
     + _cases_geometry.FAIRNESS
     + _cases_consistency.CASES
     + _cases_uncertain.CASES,
-    "ranking": _cases_ranking.CASES + _cases_matches.CASES + _cases_exposure.CASES,
+    "ranking": _cases_ranking.CASES
+    + _cases_matches.CASES
+    + _cases_exposure.CASES
+    + _cases_finds.CASES,
     "clustering": _cases_clustering.CASES + _cases_geometry.CASES,
 }
 
@@ -79,5 +83,6 @@ def test_every_option_is_tried(metric: pf.Metric) -> None:
 def test_every_metric_has_values(metric: pf.Metric) -> None:
     """A metric that is never asked, or never defined, would agree with anything."""
     cases = cases_of(metric)[:1]
-    values = {value for case in cases for value in expected(case, metric, {}).values()}
+    needed = ready(metric).options
+    values = {value for case in cases for value in expected(case, metric, needed).values()}
     assert len(values - {None, 0.0, 1.0}) > 2

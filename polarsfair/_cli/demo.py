@@ -17,7 +17,8 @@ from polars.exceptions import PolarsError
 import polarsfair as pf
 from polarsfair import fairness
 from polarsfair._cli import lakes, sample, show
-from polarsfair._cli.output import reason, undoing
+from polarsfair._cli.files import reason
+from polarsfair._cli.output import undoing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,8 @@ def run_demo(rows: int, directory: Path | None) -> None:
             )
             raise OSError(msg) from None
         try:
-            _show(rows, where, len(files))
+            with show.writing():
+                _show(rows, where, len(files))
         except BrokenPipeError:
             # Whoever reads the output has seen enough: a lake that was asked for is whole.
             made[:] = made if directory is None else []

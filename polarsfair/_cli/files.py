@@ -7,6 +7,7 @@ read once.
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import glob
 import os
@@ -15,13 +16,15 @@ import stat
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
+from polarsfair._cli._formats.kinds import SUFFIXES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from polars.exceptions import PolarsError
+
 State: TypeAlias = tuple[int, int, int]
 """The number, size and time of change (ns) of a file."""
-
-PARQUET = ".parquet"
 
 LEFTOVER = re.compile(r"\..+\.part")
 """Names of files that `--out` was writing when it was killed."""
@@ -32,12 +35,15 @@ def is_url(source: str) -> bool:
     return "://" in source
 
 
-def find(sources: Sequence[str]) -> list[str]:
-    """List the Parquet files of `sources`, each real file once. URLs stay as they are."""
+def find(sources: Sequence[str], suffixes: tuple[str, ...] = SUFFIXES) -> list[str]:
+    """List the files of `sources`, each real file once. URLs stay as they are.
+
+    Of directories, the files with one of the `suffixes` are listed.
+    """
     typed = [_local(source) for source in sources]
     urls = list(dict.fromkeys(source for source in typed if is_url(source)))
     check_urls(urls)
-    found = [path for source in typed if not is_url(source) for path in _files(source)]
+    found = [path for source in typed if not is_url(source) for path in _files(source, suffixes)]
     return [*_distinct(found), *urls]
 
 
@@ -98,33 +104,38 @@ def _is_pattern(source: str) -> bool:
     return glob.has_magic(source)
 
 
-def _files(source: str) -> list[str]:
+def _files(source: str, suffixes: tuple[str, ...]) -> list[str]:
     """List the files of one source: a file, a directory or a glob."""
     found = [source] if source and _status(source) else list(_matches(source))
-    listed = [file for path in found for file in _within(path)]
+    listed = [file for path in found for file in _within(path, suffixes)]
     if not listed:
         nothing = "is not a file or a directory, and no file matches it"
-        msg = f"{source!r} {'contains no .parquet file' if found else nothing}"
+        msg = f"{source!r} {f'contains no {_either(suffixes)} file' if found else nothing}"
         raise FileNotFoundError(msg)
     return listed
 
 
-def _within(path: str) -> list[str]:
-    """List the files of a path: the path itself, or the Parquet files below a directory."""
+def _either(suffixes: tuple[str, ...]) -> str:
+    *others, last = suffixes
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _within(path: str, suffixes: tuple[str, ...]) -> list[str]:
+    """List the files of a path: the path itself, or those with a suffix below a directory."""
     status = _status(path)
     if status is None:
         msg = f"{path!r} is a link to a file that does not exist: remove the link"
         raise FileNotFoundError(msg)
     if stat.S_ISDIR(status.st_mode):
-        return _below(path)
+        return _below(path, suffixes)
     if not stat.S_ISREG(status.st_mode):
-        msg = f"{path!r} is not a regular file: name a Parquet file, a directory or a glob"
+        msg = f"{path!r} is not a regular file: name a file, a directory or a glob"
         raise ValueError(msg)
     return [path]
 
 
-def _below(directory: str) -> list[str]:
-    """List the Parquet files below a directory. Names that begin with _ or . are hidden.
+def _below(directory: str, suffixes: tuple[str, ...]) -> list[str]:
+    """List the files with a suffix below a directory. Names that begin with _ or . are hidden.
 
     Real directories come before links to them, so that files keep the name whose directories are
     partitions. Every real directory is read once, which also ends circles of links.
@@ -144,9 +155,9 @@ def _below(directory: str) -> list[str]:
                 continue
             if _is_directory(entry):
                 (links if entry.is_symlink() else waiting).append(entry.path)
-            elif entry.name.lower().endswith(PARQUET):
+            elif entry.name.lower().endswith(suffixes):
                 files.append(entry.path)
-    checked = [path for file in sorted(files) for path in _within(file)]
+    checked = [path for file in sorted(files) for path in _within(file, suffixes)]
     return sorted(checked, key=lambda path: Path(path).is_symlink())
 
 
@@ -155,7 +166,7 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
         with os.scandir(directory or ".") as entries:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        _refuse(directory, error)
+        _refuse(directory or ".", error)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -189,9 +200,21 @@ def _status(path: str) -> os.stat_result | None:
 
 def _refuse(path: str, error: OSError) -> NoReturn:
     """Raise for a file or directory that cannot be read, by its name."""
-    reason = (error.strerror or type(error).__name__).lower()
-    msg = f"{path!r} cannot be read ({reason}): allow reading it, or name only files to be read"
+    if error.errno == errno.ELOOP:
+        msg = f"{path!r} is a link that leads back to itself: remove the link"
+        raise OSError(msg) from None
+    advice = "allow reading it, or name only files to be read"
+    msg = f"{path!r} cannot be read ({reason(error)}): {advice}"
     raise type(error)(msg) from None
+
+
+def reason(error: OSError | PolarsError) -> str:
+    """Return what the operating system says. Polars reports a full disk as an error of its own."""
+    text = str(error).partition("\n")[0]
+    found = re.search(r"([^:]+?) \(os error \d+\)", text)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return found[1].strip().lower() if found else text.partition(": ")[0]
 
 
 def _matches(pattern: str) -> Iterator[str]:
@@ -260,7 +283,7 @@ def _covers(source: str, path: Path) -> bool:
     for above in (path, *path.parents):
         below = path.relative_to(above).parts
         hidden = any(name.startswith(("_", ".")) for name in below)
-        if below and (hidden or not path.name.lower().endswith(PARQUET)):
+        if below and (hidden or not path.name.lower().endswith(SUFFIXES)):
             continue
         if os.path.realpath(source) == str(above) or _is_covered(source, above):
             return True

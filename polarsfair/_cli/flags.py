@@ -11,16 +11,20 @@ import shlex
 from typing import TYPE_CHECKING
 
 import polarsfair as pf
+from polarsfair._aliases import keyword
 from polarsfair._cli import sql
+from polarsfair._cli._typed import roles
+from polarsfair._cli._typed.functions import extra_columns
 from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-OWN_FLAGS = frozenset(
-    "group pred label score weight by ref role option metrics tally out overwrite dir rows".split()
-)
-"""Names with a flag of their own. Other roles are passed by `--role`, options by `--option`."""
+OWN_FLAGS = frozenset("by ref option metrics tally out overwrite dir rows".split())
+"""Names with a flag of their own, as every role has. Options are passed by `--option`."""
+
+DEPTH = "k"
+"""The option that has a flag of one letter."""
 
 SQL = (
     (r'"(\w+)"', r"\1"),
@@ -70,14 +74,19 @@ def _typed(code: str) -> str:
     return "` and `".join(found) if len(found) == len(keywords) else _sql(code)
 
 
-def _command(tally: str, roles: list[str]) -> str:
+def _command(tally: str, names: list[str]) -> str:
     """Return the command that makes the table of a tally."""
-    typed = " ".join(_flag(role, _placeholder(role)) for role in roles)
+    typed = " ".join(_flag(role, _placeholder(role)) for role in names)
     return f"polarsfair tally LAKE --tally {tally} {typed} --out FILE"
 
 
 def _is_flag(name: str) -> bool:
-    return name in OWN_FLAGS or name in ROLES or name in _options()
+    return name in OWN_FLAGS or name in _columns() or name in _options()
+
+
+def _columns() -> set[str]:
+    """Return the roles, and the columns that functions take."""
+    return {*ROLES, *extra_columns()}
 
 
 def _options() -> set[str]:
@@ -85,7 +94,7 @@ def _options() -> set[str]:
 
 
 def _placeholder(name: str) -> str:
-    return "LAKE" if name in FRAME_ROLES else "COLUMN" if name in {*ROLES, "by"} else "VALUE"
+    return "LAKE" if name in FRAME_ROLES else "COLUMN" if name in {*_columns(), "by"} else "VALUE"
 
 
 def _value(name: str, python: str) -> str:
@@ -97,6 +106,8 @@ def _value(name: str, python: str) -> str:
     if name == "ref" and python.startswith("{"):
         parts = re.findall(r"""['"]([^'"]+)['"]: ('[^']*'|[^,}]+)""", python)
         return ",".join(f"{part}={group.strip(chr(39))}" for part, group in parts)
+    if name == DEPTH:
+        return re.sub(r"[\[\] ]", "", python).replace("None", "all")
     if name not in ROLES and name != "by":
         return python
     # A list of columns is written with commas.
@@ -121,18 +132,19 @@ def _identifier(name: str) -> str:
 
 def _flag(name: str, value: str) -> str:
     """Return the flag that passes a role or an option, quoted for a shell if necessary."""
-    if name in OWN_FLAGS:
-        return f"--{name} {_quoted(value)}"
-    return f"{'--role' if name in ROLES else '--option'} {_quoted(f'{name}={value}')}"
+    if name == DEPTH:
+        return f"-k {_quoted(value)}"
+    if name in OWN_FLAGS or name in _columns():
+        return f"{roles.flag(name)} {_quoted(value)}"
+    return f"--option {_quoted(f'{name}={value}')}"
 
 
 def flag(name: str, texts: str | list[str], *, option: bool = False) -> str:
     """Return what to type for a role, for slices, or for an option, with these texts."""
     listed = [texts] if isinstance(texts, str) else texts
-    if name in OWN_FLAGS and not option:
-        return " ".join(f"--{name} {_quoted(text)}" for text in listed)
-    kind = "--option" if option else "--role"
-    return " ".join(f"{kind} {_quoted(f'{name}={text}')}" for text in listed)
+    if not option:
+        return " ".join(f"{roles.flag(name)} {_quoted(text)}" for text in listed)
+    return " ".join(f"--option {_quoted(f'{name}={text}')}" for text in listed)
 
 
 def _quoted(words: str) -> str:
@@ -141,25 +153,41 @@ def _quoted(words: str) -> str:
     return shlex.quote(words) if set(words) & set('"$\\') else f'"{words}"'
 
 
-def unknown_flag(message: str, known: Collection[str]) -> str:
-    """Return how to pass a role or an option that was typed as a flag of its own."""
+def unknown(message: str, known: Collection[str], commands: Collection[str]) -> str:
+    """Return what to type instead of what a command line does not know."""
+    if found := re.fullmatch(r"No such command '(.*)'\.(?: Did you mean .*)?", message, re.DOTALL):
+        return f"{found[1]!r} is not a command: use one of {', '.join(commands)}"
+    if found := re.fullmatch(r"No such option: (-[^-])", message, re.DOTALL):
+        what = f"{found[1]!r} is not an option, which all but -k begin with `--`"
+        return f"{what}: write a file whose name begins with - as `./-FILE`"
+    return _unknown_flag(message, known).removesuffix(".")
+
+
+def _unknown_flag(message: str, known: Collection[str]) -> str:
+    """Return how to pass an option, or a role by its name elsewhere, that was typed as a flag."""
     found = re.fullmatch(r"No such option: --([\w-]+)(.*)", message)
     name = found[1].replace("-", "_") if found else ""
-    # A flag with a similar name, such as `--metrics` for `--metric`, is the better hint.
-    guessed = bool(found and found[2])
-    if name in OWN_FLAGS or name not in (ROLES if guessed else {*ROLES, *_options()}):
+    if name in ROLES and "--metrics" in known and "--pred" not in known:
+        count = where_known(f"`{_flag(name, _placeholder(name))}`", known)
+        return f"`--{name}` is not an option, because a table has its roles: count another, {count}"
+    # A flag that begins like it, such as `--metrics` for `--metric`, is the better hint.
+    guessed = bool(found and f"--{found[1]}" in found[2])
+    own = keyword(name)
+    if own is not None and own != "recs" and name not in _options():
+        name, guessed = own, False
+    if name in OWN_FLAGS - {own} or name not in ({own} if guessed else {own, *_options()}):
         return message
     advice = _flag(name, _placeholder(name))
     if advice.split()[0] not in known:
         return message
-    return f"`--{name.replace('_', '-')}` is not an option: write `{advice}`"
+    return f"`--{found[1] if found else name}` is not an option: write `{advice}`"
 
 
 def where_known(message: str, known: Collection[str]) -> str:
     """Put flags that a command lacks into the command that has them: a table has its roles."""
 
     def placed(code: re.Match[str]) -> str:
-        if code[2] in known or code[2].removeprefix("--") not in {*ROLES, "role"}:
+        if code[2] in known or code[2] not in map(roles.flag, ROLES):
             return code[0]
         return f"`polarsfair tally LAKE {code[1]} --out FILE`"
 

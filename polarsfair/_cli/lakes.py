@@ -1,4 +1,4 @@
-"""Opening lakes: footers first, so that a broken file is named, and one type per hive column."""
+"""Opening lakes: schemas first, so that a broken file is named, and one type per hive column."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 import polars as pl
-from polars.datatypes import TemporalType
 from polars.exceptions import ColumnNotFoundError, PanicException, PolarsError, SchemaError
 
 from polarsfair._cli import files
+from polarsfair._cli._formats import scans
+from polarsfair._cli._formats.kinds import CSV, PARQUET, format_of, format_of_all
+from polarsfair._cli._formats.scans import EMPTY_PARTITIONS, partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from polarsfair._cli._formats.kinds import Format
     from polarsfair._cli.files import State
-
-EMPTY_PARTITIONS = ("", "__HIVE_DEFAULT_PARTITION__")
-"""How directories write a null."""
 
 MAGIC = b"PAR1"
 LONGEST = 200
@@ -71,7 +70,7 @@ def open_lakes(requested: Iterable[Sequence[str]]) -> list[Lake]:
 
 def open_each(sources: Sequence[str]) -> list[Lake]:
     """Open every file as a lake of its own, because stored tables may differ in their columns."""
-    return _with_common_hive([_opened([path]) for path in files.find(sources)])
+    return _with_common_hive([_opened([path]) for path in files.find(sources, PARQUET.suffixes)])
 
 
 def check_unchanged(lakes: Iterable[Lake]) -> None:
@@ -85,15 +84,16 @@ def check_unchanged(lakes: Iterable[Lake]) -> None:
 
 def _opened(paths: Sequence[str]) -> Lake:
     states = {path: files.state(path) for path in paths if not files.is_url(path)}
+    format_of_all(paths)
     for path in paths:
-        check_footer(path)
+        check_readable(path)
     _check_partitions(paths)
     _check_hidden(paths)
-    rows = _scanned(paths)
     try:
+        rows = _scanned(paths)
         rows.collect_schema()
     except (PolarsError, OSError, PanicException) as error:
-        # The footers of local files are sound: only an object store gets here.
+        # The schemas of local files are sound: only an object store gets here.
         reason = str(error).partition("\n")[0][:LONGEST]
         msg = f"{paths[0]!r} cannot be read, check the address and the credentials: {reason}"
         raise ValueError(msg) from None
@@ -103,6 +103,9 @@ def _opened(paths: Sequence[str]) -> Lake:
 def _scanned(
     paths: Sequence[str], hive_schema: Mapping[str, pl.DataType] | None = None
 ) -> pl.LazyFrame:
+    kind = format_of_all(paths)
+    if kind is not PARQUET:
+        return _other_format(paths, kind, hive_schema)
     # Local globs are already expanded; expanding them again would misread a `[` in a file's name.
     remote = any(map(files.is_url, paths))
     if remote:
@@ -119,10 +122,16 @@ def _scanned(
     )
 
 
-def partitions(path: str) -> dict[str, str]:
-    """Return the hive partitions in the directories of a path, as text."""
-    pairs = (part.partition("=") for part in PurePath(path).parts[:-1] if part.count("=") == 1)
-    return {name: text for name, _, text in pairs}
+def _other_format(
+    paths: Sequence[str], kind: Format, hive_schema: Mapping[str, pl.DataType] | None
+) -> pl.LazyFrame:
+    remote = [path for path in paths if files.is_url(path)]
+    if remote and len(remote) < len(paths):
+        msg = f"{remote[0]!r} and {paths[0]!r}: read {kind.name} from URLs and disk separately"
+        raise ValueError(msg)
+    if remote:
+        return scans.scan_remote(paths, kind)
+    return scans.scan(paths, kind, hive_schema)
 
 
 def _check_partitions(paths: Sequence[str]) -> None:
@@ -160,21 +169,26 @@ def _check_hidden(paths: Sequence[str]) -> None:
 
 def _agrees(path: str, name: str, text: str) -> bool:
     """Return whether all values of a column are what the directory of its file says."""
-    with Path(path).open("rb") as file:
-        found = pl.read_parquet(file, columns=[name], hive_partitioning=False)[name].unique()
+    found = _distinct(path, name)
     if text in EMPTY_PARTITIONS:
         return found.drop_nulls().is_empty() or found.to_list() == [""]
     if found.len() > 1 or found.null_count():
         return False
-    said, dtype = pl.Series([unquote(text)]), found.dtype
-    if dtype == pl.Boolean:
-        found, dtype, said = found.cast(pl.String), pl.String(), said.str.to_lowercase()
     try:
-        temporal = dtype if isinstance(dtype, TemporalType) else None
-        read = said.str.strptime(temporal) if temporal is not None else said.cast(dtype)
+        read = scans.typed(text, found.dtype)
     except PolarsError:
         return found.is_empty()
     return found.is_empty() or read.equals(found)
+
+
+def _distinct(path: str, name: str) -> pl.Series:
+    """Return the distinct values of a column of one file."""
+    kind = format_of(path)
+    if kind is PARQUET:
+        with Path(path).open("rb") as file:
+            return pl.read_parquet(file, columns=[name], hive_partitioning=False)[name].unique()
+    rows = scans.scan([path], kind, {}).select(pl.col(name).unique())
+    return rows.collect(engine="streaming").to_series()
 
 
 def _with_common_hive(lakes: Sequence[Lake]) -> list[Lake]:
@@ -213,19 +227,28 @@ def _hive_dtypes(lake: Lake, *, known: bool = False) -> dict[str, pl.DataType]:
     }
 
 
-def check_footer(path: str) -> None:
-    """Raise if a file is not Parquet, by its name. Bytes of the file are not shown."""
+def check_readable(path: str) -> None:
+    """Raise if a file is not of its format, by its name. Bytes of the file are not shown."""
     if files.is_url(path):
         return
+    kind = format_of(path)
     try:
         schema_of(path)
-    except (PolarsError, OSError, PanicException):
+    except (PolarsError, OSError, PanicException) as error:
+        if kind is not PARQUET:
+            raise ValueError(scans.said(path, kind, error)) from None
         msg = f"{path!r} cannot be read as Parquet: {_what_it_is(path)}"
         raise ValueError(msg) from None
+    if kind is CSV and len(names := schema_of(path).names()) == 1 and set(names[0]) & set(";\t|"):
+        msg = f"{path!r} has no commas between its columns: {_what_it_is(path)}"
+        raise ValueError(msg)
 
 
 def schema_of(path: str) -> pl.Schema:
     """Read the schema of one file. Polars would take a path with a `[` for a glob."""
+    kind = format_of(path)
+    if kind is not PARQUET:
+        return scans.schema_of(path, kind, files.state(path))
     with Path(path).open("rb") as file:
         return pl.Schema(pl.read_parquet_schema(file))
 
@@ -238,7 +261,7 @@ def _what_it_is(path: str) -> str:
             file.seek(-min(len(start), len(MAGIC)), os.SEEK_END)
             end = file.read()
     except OSError as error:
-        return f"{(error.strerror or 'error').lower()}; allow reading it, or leave it out"
+        return f"{files.reason(error)}; allow reading it, or leave it out"
     if not start:
         return "it is empty (0 bytes); write it again, or leave it out"
     if end == b"PARE":
@@ -257,11 +280,19 @@ def _text_kind(start: bytes, path: str) -> str:
     for suffix, pattern, kind, reader in TEXTS:
         name = PurePath(path)
         if "\0" not in text and (re.fullmatch(suffix, name.suffix) or re.match(pattern, text)):
-            stem = f"{name.stem}-converted" if name.suffix == files.PARQUET else name.stem
-            names = [json.dumps(one) for one in (path, stem + files.PARQUET)]
-            code = f"import polars as pl; pl.{reader}({names[0]}).write_parquet({names[1]})"
+            stem = f"{name.stem}-converted" if name.suffix == ".parquet" else name.stem
+            names = [json.dumps(one) for one in (path, f"{stem}.parquet")]
+            more = _separated(text) if reader == "read_csv" else ""
+            code = f"import polars as pl; pl.{reader}({names[0]}{more}).write_parquet({names[1]})"
             return f"it looks like {kind}; convert it, `python -c {shlex.quote(code)}`"
     return "it is another kind of file; convert it to Parquet, or leave it out"
+
+
+def _separated(text: str) -> str:
+    """Return the argument for what separates the columns of a CSV file, unless it is a comma."""
+    first = text.partition("\n")[0]
+    separator = max(",;\t|", key=first.count)
+    return "" if separator == "," else f", separator={json.dumps(separator)}"
 
 
 def blamed(lakes: Sequence[Lake], error: BaseException) -> str | None:
@@ -272,12 +303,16 @@ def blamed(lakes: Sequence[Lake], error: BaseException) -> str | None:
             r"mismatch for column (.+?): incoming|did not find column (.+?),", str(error)
         )
         return _odd_file(lakes, found[1] or found[2]) if found else None
-    if "parquet" not in str(error) and not isinstance(error, PanicException):
-        return None
+    parquet = "parquet" in str(error) or isinstance(error, PanicException)
     for path in paths:
+        kind = format_of(path)
+        if kind is PARQUET and not parquet:
+            continue
         try:
             _scanned([path]).select(pl.all().null_count()).collect(engine="streaming")
-        except (PolarsError, PanicException):
+        except (PolarsError, PanicException) as own:
+            if kind is not PARQUET:
+                return scans.said(path, kind, own)
             return f"{path!r} is damaged: write it again, or leave it out"
     return None
 

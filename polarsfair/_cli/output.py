@@ -15,14 +15,17 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from polarsfair._cli import files
+from polarsfair._cli._formats.kinds import ARROW, NDJSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     ".parquet": pl.DataFrame.write_parquet,
-    ".csv": pl.DataFrame.write_csv,
+    ".csv": lambda frame, path: flattened(frame).write_csv(path),
     ".json": pl.DataFrame.write_json,
+    **dict.fromkeys(NDJSON.suffixes, pl.DataFrame.write_ndjson),
+    **dict.fromkeys(ARROW.suffixes, pl.DataFrame.write_ipc),
 }
 STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a process at once unless they are handled."""
@@ -41,11 +44,46 @@ def check(out: Path | None, sources: Sequence[str], *, overwrite: bool) -> None:
     _check_place(out)
     source = files.source_of(sources, out)
     if source is not None:
-        msg = f"`--out {out}` is read as part of the input {source!r}: write to another directory"
+        other = "file" if Path(source).is_file() else "directory"
+        msg = f"`--out {out}` is read as part of the input {source!r}: name another {other}"
         raise ValueError(msg)
     if os.path.lexists(out) and not overwrite:
         msg = f"`--out {out}` exists: name another file, or add `--overwrite`"
         raise FileExistsError(msg)
+
+
+def check_storable(schema: pl.Schema, out: Path) -> None:
+    """Raise if the file cannot hold a column: CSV has no lists, and names one column once."""
+    if out.suffix != ".csv":
+        return
+    names = flattened(schema.to_frame()).collect_schema()
+    nested = [name for name, dtype in names.items() if dtype.is_nested()]
+    if nested:
+        msg = (
+            f"CSV cannot store the nested column {nested[0]!r}: write {out.stem}.parquet or"
+            f" {out.stem}.json"
+        )
+        raise ValueError(msg)
+
+
+def flattened(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose structs are columns, ``group.sex`` and ``group.race``."""
+    structs = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Struct)]
+    if not structs:
+        return frame
+    columns: list[pl.Series] = []
+    for column in frame:
+        parts = column.struct.unnest() if column.name in structs else [column]
+        columns += [
+            part.alias(f"{column.name}.{part.name}") if part is not column else part
+            for part in parts
+        ]
+    names = [column.name for column in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        msg = f"CSV would have two columns {twice!r}: rename one, or write Parquet"
+        raise ValueError(msg)
+    return flattened(pl.DataFrame(columns))
 
 
 def check_inputs(out: Path | None, inputs: Sequence[str]) -> None:
@@ -67,8 +105,11 @@ def _check_place(out: Path) -> None:
         pass
     except OSError as error:
         # A name that is too long, links in circles, a directory that may not be entered.
-        msg = f"`--out {out}`: {reason(error)}: name another file"
+        msg = f"`--out {out}`: {files.reason(error)}: name another file"
         raise type(error)(msg) from None
+    if re.match(r"\w+:/", str(out)) and not parent.is_dir():
+        msg = f"`--out {out}` is an address: name a local file, and copy it from there"
+        raise ValueError(msg)
     if not parent.is_dir():
         msg = f"`--out {out}`: the directory {str(out.parent)!r} does not exist"
         raise FileNotFoundError(msg)
@@ -104,17 +145,8 @@ def write(
         msg = f"`--out {out}` was written by someone else meanwhile: name another file"
         raise FileExistsError(msg) from None
     except (OSError, PolarsError) as error:
-        msg = f"`--out {out}` cannot be written: {reason(error)}"
+        msg = f"`--out {out}` cannot be written: {files.reason(error)}"
         raise OSError(msg) from None
-
-
-def reason(error: OSError | PolarsError) -> str:
-    """Return what the operating system says. Polars reports a full disk as an error of its own."""
-    text = str(error).partition("\n")[0]
-    found = re.search(r"([^:]+?) \(os error \d+\)", text)
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return found[1].strip().lower() if found else text.partition(": ")[0]
 
 
 def _fill(frame: pl.DataFrame, path: Path, suffix: str, metadata: Mapping[str, str] | None) -> None:

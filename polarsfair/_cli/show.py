@@ -14,7 +14,7 @@ import os
 import sys
 import unicodedata
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
@@ -23,10 +23,11 @@ from rich.table import Table
 from rich.text import Text
 
 import polarsfair as pf
-from polarsfair._cli.parse import full_name
+from polarsfair._aliases import also_known_as
+from polarsfair._cli.files import reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -169,13 +170,20 @@ def say(text: str) -> None:
         # The shell closed it.
         msg = "standard output is closed: open it, or name a file with `--out FILE`"
         raise OSError(msg)
-    try:
+    with writing():
         stream.write(text)
         stream.flush()
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Word the error of an output that cannot be written. A reader who left is not one."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        msg = f"standard output cannot be written: {(error.strerror or 'error').lower()}"
+        msg = f"standard output cannot be written: {reason(error)}"
         raise type(error)(msg) from None
 
 
@@ -259,14 +267,36 @@ def _cells(column: pl.Series, *, right: bool = False) -> Column:
     return Column(column.name, list(map(cell, column.to_list())), right=right)
 
 
-def values(rows: pl.DataFrame, metrics: Sequence[pf.Metric], title: str | None = None) -> Sheet:
-    """Build a table of values: in columns if they are few and sliced, else in rows."""
+def values(
+    rows: pl.DataFrame,
+    metrics: Sequence[pf.Metric],
+    title: str | None = None,
+    *,
+    judged: Collection[pf.Metric] | None = None,
+    caption: str | None = None,
+) -> Sheet:
+    """Build a table of values: in columns if they are few and sliced, else in rows.
+
+    Values of `judged` metrics, by default of all, are shown with a verdict.
+    """
+    shown = metrics if judged is None else [m if m in judged else unjudged(m) for m in metrics]
+    return _values_of(rows, shown, title, caption)
+
+
+def unjudged(metric: pf.Metric) -> pf.Metric:
+    """Return a metric without a fair band."""
+    return replace(metric, fair=None)
+
+
+def _values_of(
+    rows: pl.DataFrame, metrics: Sequence[pf.Metric], title: str | None, caption: str | None
+) -> Sheet:
     keys = [name for name in rows.columns if name not in {m.name for m in metrics}]
     slices = [_cells(rows[name]) for name in keys]
     if keys and len(metrics) <= WIDEST:
-        return Sheet([*slices, *(_values(rows, metric) for metric in metrics)], title)
+        return Sheet([*slices, *(_values(rows, metric) for metric in metrics)], title, caption)
     several = [Column(c.name, [x for x in c.cells for _ in metrics]) for c in slices]
-    return Sheet([*several, *_judged(rows, metrics)], title)
+    return Sheet([*several, *_judged(rows, metrics)], title, caption)
 
 
 def _values(rows: pl.DataFrame, metric: pf.Metric) -> Column:
@@ -296,12 +326,12 @@ def catalogue(rows: pl.DataFrame) -> Sheet:
     columns = {
         "metric": [line["metric"] for line in lines],
         "ideal": ["" if line["ideal"] is None else f"{line['ideal']:g}" for line in lines],
-        "roles": [", ".join(line["roles"]) for line in lines],
-        "options": [", ".join(line["options"]) for line in lines],
+        "roles": [", ".join(line["roles"] or ()) for line in lines],
+        "options": [", ".join(line["options"] or ()) for line in lines],
         "fair band": [_band(line) for line in lines],
         "summary": [line["summary"] for line in lines],
     }
-    details = () if console().width >= ROOMY else ("roles", "options", "fair band")
+    details = () if console().width >= ROOMY else ("ideal", "roles", "options", "fair band")
     return Sheet(
         [
             Column(name, cells, whole=name == "metric")
@@ -317,10 +347,10 @@ def _band(line: Mapping[str, Any]) -> str:
     return "" if low is None else f"{low:g} to {high:g}"
 
 
-def explain(member: object) -> None:
-    """Print the explanation of a member of a family."""
+def explain(member: object, first: str = "") -> None:
+    """Print the explanation of a member of a family, after what is said `first`."""
     screen = console()
-    text = explanation(member)
+    text = first + explanation(member)
     if screen.is_terminal:
         screen.print(text, markup=False)
     else:
@@ -335,5 +365,7 @@ def explanation(member: object) -> str:
     more = [role for role in member.tally.roles if role not in member.roles]
     listed = {"roles": member.roles, "also": more, "options": member.option_names}
     facts = [f"{what} {', '.join(names)}" for what, names in listed.items() if names]
-    head = f"{full_name(member)}: {'; '.join([*facts, f'table {member.tally.name}'])}"
-    return f"{head}\n\n{doc}"
+    name = f"{member.family}.{member.name}"
+    other = also_known_as(name)
+    facts += [f"table {member.tally.name}", *([f"elsewhere {', '.join(other)}"] if other else [])]
+    return f"{name}: {'; '.join(facts)}\n\n{doc}"

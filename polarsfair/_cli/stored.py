@@ -157,7 +157,7 @@ def check(tables: Sequence[str]) -> str | None:
         return None
     more = f" and {len(unknown) - 1:,} more have" if len(unknown) > 1 else " has"
     return (
-        f"{unknown[0]!r}{more} no record of its request and source files, so nothing shows"
+        f"{unknown[0]!r}{more} no record of request and source files, so nothing shows"
         " whether tables fit together: `polarsfair tally` with `--out FILE.parquet` writes one"
     )
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from polarsfair._engine.compare import check_rate
 from polarsfair._engine.evaluate import prepare
-from polarsfair._engine.frames import as_given
 from polarsfair._engine.group_pairs import REFERENCE, other_of
 from polarsfair._engine.read import read, with_reference
 from polarsfair._engine.reference import (
@@ -19,15 +18,18 @@ from polarsfair._engine.reference import (
     check_reference,
     raise_unless_found,
 )
-from polarsfair._engine.request import check_class, check_one_kind
-from polarsfair._engine.slices import hidden_slices, n_of
+from polarsfair._engine.request import check_class, keys_of
+from polarsfair._engine.slices import hidden, hidden_slices, n_of
+from polarsfair._engine.tables import at_every_k, of_one_kind, with_same_dtypes
 from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import clean, quotient
 
 if TYPE_CHECKING:
     from polarsfair._engine.metric import Metric
+    from polarsfair._engine.tables import Request
     from polarsfair._typing import EagerFrame, GroupKeywords, IntoFrame, IntoGroup, IntoSlices
 
+_ORDER = hidden("order")
 _COLUMNS = ("metric", "n", "value", "ref", "difference", "ratio")
 
 
@@ -67,7 +69,7 @@ def by_group(
     frame
         Eager, lazy, or anything with the Arrow C stream interface.
     metrics
-        Rates of any family that read the same table.
+        Rates of any family, one or several.
     group
         Column, expression, or several of them (their intersection); or a mapping from classes to
         the columns of their probabilities.
@@ -82,8 +84,8 @@ def by_group(
     -------
     pl.DataFrame or pl.LazyFrame
         The slices, ``group``, ``metric``, ``n`` (rows that the rate uses), ``value``,
-        ``ref``, ``difference`` and ``ratio``, sorted by slice, group and metric. Rows of
-        unknown group are shown, but not compared.
+        ``ref``, ``difference`` and ``ratio``, sorted by slice and group, then in the order of the
+        call. Rows of unknown group are shown, but not compared.
 
     Examples
     --------
@@ -102,35 +104,77 @@ def by_group(
     │ F     ┆ selection_rate ┆ 2   ┆ 0.5   ┆ M    ┆ -0.5       ┆ 0.5   │
     │ M     ┆ selection_rate ┆ 2   ┆ 1.0   ┆ M    ┆ 0.0        ┆ 1.0   │
     └───────┴────────────────┴─────┴───────┴──────┴────────────┴───────┘
+
+    A row per group and a column per metric:
+
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M"], "hired": [0, 1, 1], "fit": [0, 1, 0]})
+    >>> long = pf.by_group(
+    ...     df,
+    ...     [fairness.base_rate, fairness.selection_rate],
+    ...     group="sex",
+    ...     pred="hired",
+    ...     label="fit",
+    ... )
+    >>> long.pivot("metric", index="group", values="value")
+    shape: (2, 3)
+    ┌───────┬───────────┬────────────────┐
+    │ group ┆ base_rate ┆ selection_rate │
+    │ ---   ┆ ---       ┆ ---            │
+    │ str   ┆ f64       ┆ f64            │
+    ╞═══════╪═══════════╪════════════════╡
+    │ F     ┆ 0.5       ┆ 0.5            │
+    │ M     ┆ 0.0       ┆ 1.0            │
+    └───────┴───────────┴────────────────┘
     """
     check_class(ref, group)
-    request = prepare(frame, metrics, by, {**keywords, "group": group}, grouped=True)
-    _check(request.metrics, request.slices)
-    inner = hidden_slices(request.slices)
-    table, slices = request.table.rename(inner), list(inner.values())
-    keys = [*slices, *request.metrics[0].result_keys]
+    call = prepare(frame, metrics, by, {**keywords, "group": group}, grouped=True)
+    _check(call.metrics, call.slices)
+    inner = hidden_slices(call.slices)
+    keys = [*inner.values(), GROUP, *keys_of(call.metrics)]
+    parts = [
+        part
+        for one in of_one_kind(call.requests)
+        for part in _compared(one, call.metrics, inner, keys, ref)
+    ]
+    # The reference is written in the dtype of the group.
+    shared = [*keys, *["ref"] * (not isinstance(ref, Everyone))]
+    result = pl.concat(with_same_dtypes(parts, shared) if len(call.requests) > 1 else parts)
+    result = result.sort(*inner.values(), GROUP, _ORDER, *keys[len(inner) + 1 :]).drop(_ORDER)
+    result = result.rename({name: shown for shown, name in inner.items()})
+    return call.as_given(result, frame)
+
+
+def _compared(
+    request: Request,
+    metrics: Sequence[Metric],
+    inner: Mapping[str, str],
+    keys: Sequence[str],
+    ref: Any,
+) -> list[pl.LazyFrame]:
+    """Evaluate metrics of one table for every group: a long frame per metric, with its order."""
+    table, own = request.table.rename(inner), request.metrics
+    slices = list(inner.values())
     schema = table.collect_schema()
-    check_counted(request.metrics[0], schema)
+    check_counted(own[0], schema)
     dtype = schema[GROUP]
     if ref is not None and not isinstance(ref, Everyone):
         check_reference(ref, dtype)
         table = raise_unless_found(table, ref)
-    lines = read(table, request.metrics, [*slices, GROUP], counts=True)
+    lines = read(table, own, [*slices, GROUP], counts=True)
     if ref is not None:
-        lines = with_reference(lines, table, request.metrics, slices, ref)
-    lines = lines.cache()
-    result = pl.concat(
-        _long(lines, metric, [*slices, GROUP, *keys[len(slices) :]], ref, dtype)
-        for metric in request.metrics
-    )
-    result = result.sort(*slices, GROUP, "metric", *keys[len(slices) :])
-    result = result.rename({name: shown for shown, name in inner.items()})
-    return as_given(result, frame, *request.given.values())
+        lines = with_reference(lines, table, own, slices, ref)
+    lines = at_every_k(lines, own, metrics).cache()
+    return [
+        _long(lines, metric, keys, ref, dtype).with_columns(
+            pl.lit(metrics.index(metric)).alias(_ORDER)
+        )
+        for metric in own
+    ]
 
 
 def _check(metrics: Sequence[Metric], slices: Sequence[str]) -> None:
     check_distinct([GROUP, *(metric.name for metric in metrics)])
-    keys = check_one_kind(metrics)
+    keys = keys_of(metrics)
     check_distinct([GROUP, *slices, *keys])
     for metric in metrics:
         check_rate(metric, "by_group")

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from polarsfair import _aliases
 from polarsfair._engine.metric import Metric
-
-FAMILIES = ("fairness", "ranking", "clustering")
+from polarsfair._typing import FAMILIES
 
 _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "metric": pl.String,
@@ -29,6 +29,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "kind": pl.String,
     "reference": pl.String,
     "summary": pl.String,
+    "also_known_as": pl.List(pl.String),
 }
 
 
@@ -56,7 +57,7 @@ def metrics() -> list[Metric]:
 
 
 def catalog() -> pl.DataFrame:
-    """Return the catalogue: one row per metric, with roles, options, ideal value and bounds.
+    """Return the catalogue: one row per metric, with roles, options, bounds and other names.
 
     Examples
     --------
@@ -97,6 +98,7 @@ def _row(family: str, metric: Metric) -> dict[str, Any]:
         "kind": metric.kind,
         "reference": _section(doc, "References"),
         "summary": doc.partition("\n\n")[0].replace("\n", " "),
+        "also_known_as": list(_aliases.also_known_as(f"{family}.{metric.name}")),
     }
 
 

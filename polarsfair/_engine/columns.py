@@ -48,8 +48,20 @@ def as_column(into: object, role: str) -> pl.Expr:
 
 def exactly(name: str) -> pl.Expr:
     """Return the column of this name: a name is never a pattern, as ``"^x$"`` is to `pl.col`."""
-    pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
-    return cs.by_name(name).as_expr() if pattern else pl.col(name)
+    return cs.by_name(name).as_expr() if _is_pattern(name) else pl.col(name)
+
+
+def field_of(struct: pl.Expr, fields: Sequence[str], name: str) -> pl.Expr:
+    """Return the field of this name: to `struct.field`, too, a name may be a pattern."""
+    if _is_pattern(name):
+        numbered = {field: hidden("field", number) for number, field in enumerate(fields)}
+        renamed = struct.struct.rename_fields(list(numbered.values()))
+        return renamed.struct.field(numbered[name]).alias(name)
+    return struct.struct.field(name)
+
+
+def _is_pattern(name: str) -> bool:
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def _instead(into: object, role: str) -> str:
@@ -278,6 +290,36 @@ def check_number(column: Column) -> None:
             f" `{column.role}={column.text}.cast(pl.Float64)`"
         )
         raise TypeError(msg)
+
+
+def opened_feature(name: str, column: pl.Expr, dtype: pl.DataType) -> dict[str, pl.Expr]:
+    """Return a feature by its name, or the members of an array by hidden names.
+
+    A row without an array lacks all of its members.
+    """
+    if isinstance(dtype, pl.List):
+        msg = (
+            f"the feature {name!r} is {dtype}, whose lists may differ in length: make it an array,"
+            f' `features=pl.col("{name}").list.to_array(<width>)`'
+        )
+        raise TypeError(msg)
+    if not isinstance(dtype, pl.Array):
+        return {name: column}
+    if dtype.inner.is_nested():
+        msg = (
+            f"the feature {name!r} is {dtype}, whose members are not numbers: reshape it,"
+            f' `features=pl.col("{name}").reshape((-1, <width>))`'
+        )
+        raise TypeError(msg)
+    return {hidden(name, i): column.arr.get(i) for i in range(dtype.size)}
+
+
+def feature_shown(name: str) -> str:
+    """Return how a message names a feature, or a member of an array."""
+    if not name.startswith(MARK):
+        return repr(name)
+    array, _, number = name.removeprefix(MARK).rpartition(" ")
+    return f"{array!r} (at {number})"
 
 
 def binary_of(column: Column) -> pl.Expr:

@@ -21,11 +21,14 @@ from polarsfair._engine.group_pairs import (
 )
 from polarsfair._engine.metric import Metric, OfGroups, as_they_are
 from polarsfair._engine.reference import GROUP, OVERALL, REST, Everyone, mark_reference
-from polarsfair._engine.slices import aggregated, n_of
+from polarsfair._engine.slices import aggregated, hidden, n_of, over
 from polarsfair._engine.tally import keywords_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+_PART = hidden("takes part")
 
 
 def known_rows(metric: Metric) -> pl.Expr:
@@ -61,7 +64,7 @@ def in_table(
 def _of_groups(metric: Metric) -> OfGroups | None:
     """Return how the metric counts groups; None if its view does not compare them."""
     if isinstance(metric.n, OfGroups):
-        return metric.n
+        return metric.n if metric.n.compared else None
     compares = GROUP in metric.roles and "ref" in metric.option_names
     return OfGroups() if compares else None
 
@@ -71,26 +74,37 @@ def _in_groups(
 ) -> pl.LazyFrame:
     """Count the rows of the groups that a metric compares in its view."""
     lines = of_groups.view(table, slices, **_options(of_groups.view, metric))
-    ref, name, keys = metric.options.get("ref"), n_of(metric.name), [*slices, *metric.result_keys]
+    name, keys = n_of(metric.name), [*slices, *metric.result_keys]
     rows = known_rows(metric) if of_groups.rows is None else of_groups.rows
-    takes_part = _has_weight(metric) if of_groups.takes_part is None else of_groups.takes_part
+    needed = of_groups.needs or (_lines_of_weight(metric),)
+    needs = {hidden("need", number): each.cast(pl.Int64) for number, each in enumerate(needed)}
     known = lines.filter(pl.col(GROUP).is_not_null())
-    each = {name: rows.cast(pl.Int64), REFERENCE: takes_part}
-    groups = aggregated(known, [*keys, GROUP], each).filter(REFERENCE)
-    compared = enough(pl.len())
-    if ref is OVERALL:
-        compared = pl.len() > 0
-    elif ref is not None and ref is not REST:
+    groups = aggregated(known, [*keys, GROUP], {name: rows.cast(pl.Int64), **needs})
+    groups = groups.with_columns(_takes_part(list(needs)).alias(_PART))
+    takes_part, compared = pl.col(_PART), enough(pl.col(_PART).sum())
+    ref = metric.options.get("ref")
+    if isinstance(ref, Everyone):
+        takes_part = pl.lit(value=True)
+        if ref is REST:
+            rest = _takes_part([over(pl.col(n).sum(), keys) - pl.col(n) for n in needs])
+            groups = groups.with_columns(pl.col(_PART) & rest)
+        compared = compared if ref is OVERALL and not of_groups.alone else pl.col(_PART).any()
+    elif ref is not None:
         groups = mark_reference(groups, ref, REFERENCE)
-        compared = compared & pl.col(REFERENCE).any()
-    summed = pl.when(compared).then(pl.col(name).sum()).otherwise(0)
+        compared = compared & (pl.col(_PART) & pl.col(REFERENCE)).any()
+    summed = pl.when(compared).then(pl.col(name).filter(takes_part).sum()).otherwise(0)
     return aggregated(groups, keys, {name: summed})
 
 
-def _has_weight(metric: Metric) -> pl.Expr:
-    """Return whether a group has rows of some weight, with all that the metric reads."""
+def _takes_part(needs: Sequence[str | pl.Expr]) -> pl.Expr:
+    columns = (pl.col(need) if isinstance(need, str) else need for need in needs)
+    return pl.all_horizontal(column > 0 for column in columns)
+
+
+def _lines_of_weight(metric: Metric) -> pl.Expr:
+    """Count the lines of some weight, with all that the metric reads."""
     weight = "w" if "w" in metric.tally.defaults else metric.tally.size
-    return pl.col(weight).filter(metric.usable).sum() > 0
+    return (metric.usable & (pl.col(weight) > 0)).sum()
 
 
 def of_comparison(metric: Metric, number: int, own: Sequence[str], sides: str) -> pl.Expr:

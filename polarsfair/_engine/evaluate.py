@@ -1,35 +1,39 @@
 """`evaluate`: from rows to values. `measure`: from stored tables to values.
 
-Both build one lazy graph: the table is made (or merged) once, and every metric reads it.
+Both build one lazy graph: a table is made (or merged) once, and every metric reads one.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack, overload
 
 import polars as pl
 
 from polarsfair._engine.columns import check_anywhere, check_columns, columns_of
 from polarsfair._engine.frames import as_given, as_lazy, read_once
 from polarsfair._engine.metric import Metric
-from polarsfair._engine.read import read_sorted
 from polarsfair._engine.reference import check_ref, raise_unless_found
 from polarsfair._engine.request import (
+    Served,
     all_options,
     check_class,
     check_names,
+    check_read,
     check_roles,
     check_table,
     listed_metrics,
-    on_one_table,
+    on_few_tables,
     shared_tally,
+    tables_for,
+    tables_of,
     tally_options,
     variant_for,
     variant_on,
 )
 from polarsfair._engine.stored import merge, stack
+from polarsfair._engine.tables import Request, count_each, read_tables, spelled
 from polarsfair._engine.tally import (
     Tally,
     check_keywords,
@@ -40,6 +44,9 @@ from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
     from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices, Keywords
+
+    LazyTables: TypeAlias = pl.LazyFrame | Sequence[pl.LazyFrame]
+    EagerTables: TypeAlias = EagerFrame | Sequence[EagerFrame]
 
 
 @overload
@@ -72,19 +79,27 @@ def evaluate(
     counts: bool = False,
     **keywords: Any,
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Count rows once and compute every metric from the table.
+    """Compute metrics of any tables in one call.
+
+    Metrics that read the same table share one scan of the rows. Tables are counted apart and joined
+    in one lazy query.
 
     Parameters
     ----------
     frame
         Eager, lazy, or anything with the Arrow C stream interface.
     metrics
-        Metrics that read the same table; each becomes a value column.
+        Metrics of any family; each becomes a value column, in the order of the call.
     by
-        Slices: column names or expressions. One result row per slice, sorted.
+        Slices: column names or expressions. One result row per slice, sorted. A slice that only one
+        table has is null for the metrics of the others.
+    counts
+        Whether the column ``<metric>_n`` follows each value: what it is a value of.
     **keywords
         Roles (``group=``, ``pred=``, ...: column names or expressions) and options (``ref=``,
-        ``alpha=``, ...), which reach every metric that takes them.
+        ``alpha=``, ...), which reach every metric that takes them. Every metric must read
+        ``weight``, and one of them ``strata``, ``propensity``, ``surrogate`` and ``unit``; other
+        roles may go unread, so that one set of keywords serves many calls.
 
     Returns
     -------
@@ -93,6 +108,8 @@ def evaluate(
 
     Notes
     -----
+    If ``k`` is a list, metrics that take no ``k``, or have one bound, are repeated at every k.
+
     A lazy frame keeps the columns that a file had when the frame was made. If the file is
     rewritten before `collect`, Polars may read another column: make the frame anew.
 
@@ -111,13 +128,46 @@ def evaluate(
     ╞════════════════╪═════════════╡
     │ 0.75           ┆ 0.5         │
     └────────────────┴─────────────┘
+
+    Metrics of several tables:
+
+    >>> df = df.with_columns(score=pl.Series([0.2, 0.6, 0.7, 0.9]), label=pl.Series([0, 0, 1, 1]))
+    >>> metrics = [fairness.stat_parity, fairness.auc]
+    >>> pf.evaluate(df, metrics, group="sex", pred="hired", score="score", label="label")
+    shape: (1, 2)
+    ┌─────────────┬─────┐
+    │ stat_parity ┆ auc │
+    │ ---         ┆ --- │
+    │ f64         ┆ f64 │
+    ╞═════════════╪═════╡
+    │ 0.5         ┆ 1.0 │
+    └─────────────┴─────┘
+
+    Several prediction columns, stacked into one with the name of the model as a slice:
+
+    >>> df = pl.DataFrame({"sex": ["F", "F", "M", "M"], "old": [0, 1, 1, 1], "new": [1, 1, 1, 1]})
+    >>> long = df.unpivot(["old", "new"], index="sex", variable_name="model", value_name="hired")
+    >>> pf.evaluate(
+    ...     long,
+    ...     [fairness.selection_rate, fairness.stat_parity],
+    ...     group="sex",
+    ...     pred="hired",
+    ...     by="model",
+    ... )
+    shape: (2, 3)
+    ┌───────┬────────────────┬─────────────┐
+    │ model ┆ selection_rate ┆ stat_parity │
+    │ ---   ┆ ---            ┆ ---         │
+    │ str   ┆ f64            ┆ f64         │
+    ╞═══════╪════════════════╪═════════════╡
+    │ new   ┆ 1.0            ┆ 0.0         │
+    │ old   ┆ 0.75           ┆ 0.5         │
+    └───────┴────────────────┴─────────────┘
     """
-    request = prepare(frame, metrics, by, keywords)
-    check_names(request.metrics, request.slices, counts=counts)
-    result = read_sorted(request.table, request.metrics, request.slices, counts=counts)
-    # A second pass joins rows with lines of the table, which the in-memory engine holds at once.
-    two_passes = any(not metric.tally.mergeable for metric in request.metrics)
-    return as_given(result, frame, *request.given.values(), flat=two_passes)
+    call = prepare(frame, metrics, by, keywords)
+    check_names(call.metrics, call.slices, counts=counts)
+    result = read_tables(call.requests, call.metrics, call.slices, counts=counts)
+    return call.as_given(result, frame)
 
 
 def _answer(metric: Metric, frame: IntoFrame, keywords: dict[str, Any]) -> Any:
@@ -132,13 +182,20 @@ def _answer(metric: Metric, frame: IntoFrame, keywords: dict[str, Any]) -> Any:
 Metric.answer = staticmethod(_answer)
 
 
-class Request(NamedTuple):
-    """A call, resolved: the table to read, and the metrics to compute from it."""
+class Call(NamedTuple):
+    """A call, resolved: a request for every table, and all metrics in the order of the call."""
 
-    table: pl.LazyFrame
+    requests: list[Request]
     metrics: list[Metric]
     slices: list[str]
     given: dict[str, Any]
+
+    def as_given(self, result: pl.LazyFrame, frame: IntoFrame) -> pl.DataFrame | pl.LazyFrame:
+        """Return a result as the kind of frame that was given."""
+        # A second pass joins rows with lines of the table, which the in-memory engine holds
+        # at once.
+        two_passes = any(not metric.tally.mergeable for metric in self.metrics)
+        return as_given(result, frame, *self.given.values(), flat=two_passes)
 
 
 def prepare(
@@ -148,33 +205,54 @@ def prepare(
     keywords: Mapping[str, Any],
     *,
     grouped: bool = False,
-) -> Request:
+) -> Call:
     """Check a call and count its rows, lazily; `grouped` if all values are by group."""
     given = {name: read_once(value) for name, value in given_roles(keywords).items()}
     frame = read_once(frame)
-    chosen = on_one_table([variant_for(metric, given) for metric in listed_metrics(metrics)], given)
-    tally = shared_tally(chosen)
-    names = set(all_options(chosen))
-    check_keywords(given, names, tally.roles, "these metrics", ignored=ROLES)
+    chosen = [variant_for(metric, given) for metric in listed_metrics(metrics)]
+    roles = {role for metric in chosen for role in metric.tally.roles}
+    check_keywords(given, set(all_options(chosen)), roles, "these metrics", ignored=ROLES)
     resolved = [metric.resolve(given) for metric in chosen]
     check_roles(resolved, given, FRAME_ROLES)
     for metric in resolved:
         check_class(metric.options.get("ref"), given.get("group"))
-    asked = {"group"} if grouped else {role for metric in resolved for role in metric.roles}
-    split = "group" in given and "group" not in asked and tally.group_splits
-    unread = {"group": given["group"]} if split else {}
-    columns = {k: v for k, v in given.items() if k in ROLES and k not in FRAME_ROLES}
-    frames = [frame, *(given[role] for role in FRAME_ROLES if role in given)]
-    given = {name: value for name, value in given.items() if name not in unread}
-    table, slices = tabulate(as_lazy(frame), tally, resolved, columns_of(by), given)
-    # After the tally, whose own errors say more of the columns that it reads.
-    check_anywhere(frames, columns)
-    return Request(table, resolved, slices, given)
+    resolved = on_few_tables(resolved, given)
+    columns = columns_of(by)
+    frames = {role: given[role] for role in FRAME_ROLES if role in given}
+
+    def count(number: int, served: Served) -> Request:
+        tally, own = served
+        by_group = grouped or any("group" in metric.roles for metric in own)
+        others = {role: spelled(into, number) for role, into in frames.items()}
+        roles = {**given, **others}
+        if tally.group_splits and not by_group:
+            roles.pop("group", None)
+        rows = spelled(as_lazy(frame), number)
+        return Request(tabulate(rows, tally, own, columns, roles)[0], own)
+
+    splits = not grouped and _splits_lists(frame, given)
+    requests = count_each(tables_for(resolved, lists_split=splits), count)
+    # After the tallies, whose own errors say more of the columns that they read.
+    named = {k: v for k, v in given.items() if k in ROLES and k not in FRAME_ROLES}
+    check_anywhere([frame, *frames.values()], named)
+    check_read(resolved, given)
+    return Call(requests, resolved, [column.meta.output_name() for column in columns], given)
+
+
+def _splits_lists(frame: IntoFrame, given: Mapping[str, Any]) -> bool:
+    """Return whether the group may differ between rows of one user: no column of `users` does."""
+    group, users = given.get("group"), given.get("users")
+    if group is None or users is None or isinstance(group, Mapping):
+        return group is not None
+    roots = {root for column in columns_of(group, "group") for root in column.meta.root_names()}
+    others = [frame, *([given["actual"]] if "actual" in given else [])]
+    elsewhere = any(roots & set(as_lazy(one).collect_schema()) for one in others)
+    return elsewhere or not roots
 
 
 @overload
 def measure(
-    table: pl.LazyFrame | Sequence[pl.LazyFrame],
+    table: pl.LazyFrame | Sequence[pl.LazyFrame] | Mapping[Tally, LazyTables],
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
@@ -185,7 +263,7 @@ def measure(
 
 @overload
 def measure(
-    table: EagerFrame | Sequence[EagerFrame],
+    table: EagerFrame | Sequence[EagerFrame] | Mapping[Tally, EagerTables],
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
@@ -195,7 +273,7 @@ def measure(
 
 
 def measure(
-    table: IntoFrame | Sequence[IntoFrame],
+    table: IntoFrame | Sequence[IntoFrame] | Mapping[Tally, IntoFrame | Sequence[IntoFrame]],
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = None,
@@ -207,11 +285,14 @@ def measure(
     Parameters
     ----------
     table
-        A table that a tally made, several stacked in one frame, or a list of them.
+        A table that a tally made, several stacked in one frame, or a list of them. For metrics of
+        several tallies, a mapping from each tally to its table or list of tables.
     metrics
-        Metrics that read such a table.
+        Metrics that read such tables.
     by
-        The table's slice columns to keep (names or expressions); the others are merged.
+        The slice columns to keep (names or expressions); the others are merged.
+    counts
+        Whether the column ``<metric>_n`` follows each value: what it is a value of.
     **options
         Options (``ref=``, ``alpha=``, ...), which reach every metric that takes them.
 
@@ -237,25 +318,70 @@ def measure(
     ╞═════════════╡
     │ 0.5         │
     └─────────────┘
+
+    Tables of two tallies:
+
+    >>> rows = pl.DataFrame({"sex": ["F", "M"], "hired": [0, 1], "s": [0.2, 0.9], "y": [0, 1]})
+    >>> decided = fairness.decisions(rows, group="sex", pred="hired")
+    >>> scored = fairness.scores(rows, score="s", label="y")
+    >>> mixed = {fairness.decisions: decided, fairness.scores: [scored, scored]}
+    >>> pf.measure(mixed, [fairness.stat_parity, fairness.auc])
+    shape: (1, 2)
+    ┌─────────────┬─────┐
+    │ stat_parity ┆ auc │
+    │ ---         ┆ --- │
+    │ f64         ┆ f64 │
+    ╞═════════════╪═════╡
+    │ 1.0         ┆ 1.0 │
+    └─────────────┴─────┘
     """
-    tables = list(table) if isinstance(table, Sequence) else [table]
+    listed, columns = listed_metrics(metrics), columns_of(by)
+    if isinstance(table, Mapping):
+        served = tables_of(table, listed, options)
+        stored = [_listed(table[one.tally]) for one in served]
+    else:
+        served, stored = [Served(listed[0].tally, listed)], [_listed(table)]
+
+    def count(number: int, one: Served) -> Request:
+        others = [metric for metric in listed if metric not in one.metrics]
+        return _stored(stored[number], one.metrics, columns, options, all_options(others))
+
+    requests = count_each(served, count)
+    found = [metric for request in requests for metric in request.metrics]
+    slices = [column.meta.output_name() for column in columns]
+    check_names(found, slices, counts=counts)
+    names = [metric.name for metric in listed]
+    found.sort(key=lambda metric: names.index(metric.name))
+    result = read_tables(requests, found, slices, counts=counts)
+    return as_given(result, *(part for parts in stored for part in parts))
+
+
+def _listed(tables: IntoFrame | Sequence[IntoFrame]) -> list[IntoFrame]:
+    return list(tables) if isinstance(tables, Sequence) else [tables]
+
+
+def _stored(
+    tables: Sequence[IntoFrame],
+    metrics: Sequence[Metric],
+    by: list[pl.Expr],
+    options: Mapping[str, Any],
+    others: Sequence[str],
+) -> Request:
+    """Merge stored tables of one tally; `others` are options that only other metrics take."""
     parts = [as_lazy(part) for part in tables]
     schemas = [part.collect_schema() for part in parts]
     names = list(dict.fromkeys(name for schema in schemas for name in schema))
-    chosen = [variant_on(metric, names, options) for metric in listed_metrics(metrics)]
+    chosen = [variant_on(metric, names, options) for metric in metrics]
     for schema in schemas:
         check_table(chosen, schema)
     tally = shared_tally(chosen)
-    columns = columns_of(by)
-    stacked = stack(parts, tally, columns)
-    check_keywords(options, all_options(chosen), (), "stored tables of these metrics")
+    stacked = stack(parts, tally, by)
+    known = [*all_options(chosen), *others]
+    check_keywords(options, known, (), "stored tables of these metrics")
     resolved = [metric.resolve(options) for metric in chosen]
-    check_columns(stacked, {"by": columns})
-    slices = slice_names(columns, tally)
-    merged = merge(stacked, tally, columns, names)
-    check_names(resolved, slices, counts=counts)
-    result = read_sorted(completed(merged, tally, resolved), resolved, slices, counts=counts)
-    return as_given(result, *tables)
+    check_columns(stacked, {"by": by})
+    slice_names(by, tally)
+    return Request(completed(merge(stacked, tally, by, names), tally, resolved), resolved)
 
 
 def tabulate(

@@ -152,10 +152,25 @@ def binary_message(column: Column) -> str:
 
 
 def weight_faults(column: Column) -> list[Fault]:
-    """Return the faults of weights: bad ones, and squares that pass 64 bits."""
-    write = f"cast it, `weight={column.text}.cast(pl.Float64)`"
-    squares = [large_squares_fault(write)] if column.dtype.is_integer() else []
-    return [bad_weight_fault(column), *squares]
+    """Return the faults of weights: bad ones, and sums that are too large."""
+    if column.dtype.is_integer():
+        write = f"cast it, `weight={column.text}.cast(pl.Float64)`"
+        return [bad_weight_fault(column), large_squares_fault(write)]
+    infinite = infinite_fault(column.text)
+    # Another line may hold the bad weight that makes the sum infinite.
+    large = Fault(infinite.bad & (pl.col(BAD_WEIGHT).sum() == 0), infinite.message)
+    return [bad_weight_fault(column), large]
+
+
+def infinite_fault(column: str) -> Fault:
+    """Return the fault of weights whose sum no float holds: shares of it would be 0 or undefined.
+
+    Formulas add up all cells, so that it is the sum of all that counts.
+    """
+    return Fault(
+        pl.col("w").sum().is_infinite(),
+        f"the sum of the weights is infinite: divide all of them, such as `{column} / 1e300`",
+    )
 
 
 def large_squares_fault(write: str) -> Fault:

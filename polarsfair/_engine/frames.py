@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, overload
 import polars as pl
 from polars.exceptions import InvalidOperationError, ShapeError
 
+from polarsfair._engine.unknown import check_parameters
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -115,6 +117,7 @@ def lazy_or_eager(
 
     @functools.wraps(function)
     def any_frame(frame: IntoFrame, *args: P.args, **kwargs: P.kwargs) -> Any:
+        check_parameters(function, kwargs)
         result = function(as_lazy(frame), *args, **kwargs)
         return as_given(result, frame, *args, *kwargs.values(), flat=flat)
 

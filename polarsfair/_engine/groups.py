@@ -14,6 +14,7 @@ import polars as pl
 from polarsfair._engine.columns import (
     as_column,
     check_columns,
+    field_of,
     is_number,
     schema_of,
     shown,
@@ -38,7 +39,7 @@ def group_parts(rows: pl.LazyFrame, group: IntoGroup | None) -> dict[str, pl.Exp
         dtype = schema_of(rows, {"group": column})["group"]
         if isinstance(dtype, pl.Struct):
             fields = [part.name for part in dtype.fields]
-            return {hidden_part(name): column.struct.field(name) for name in fields}
+            return {hidden_part(name): field_of(column, fields, name) for name in fields}
         return {_GROUP: column}
     if isinstance(group, Mapping):
         msg = (

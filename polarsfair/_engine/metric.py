@@ -31,6 +31,7 @@ from polarsfair._engine.tally import (
     signature_of,
     with_frames,
 )
+from polarsfair._engine.unknown import call_error, is_frame
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ class LineFormula(Protocol):
 class OfGroups:
     """What a comparison of groups counts if the lines of its view are not groups, but pairs.
 
-    The value is a value of the rows of all groups that take part: those of any weight, if there is
-    something to compare them with.
+    The value is a value of the rows of all groups that take part, if there are two to compare.
 
     Attributes
     ----------
@@ -100,13 +100,20 @@ class OfGroups:
         ``(table, keys, *, options) -> lines`` of the table, with their group.
     rows
         The number of rows of one group, an aggregation; None: those with all that the metric reads.
-    takes_part
-        Whether a group has what is compared, an aggregation; None: it has rows of some weight.
+    needs
+        Numbers that are not 0 in a group that takes part, aggregations that add up over groups;
+        empty: the lines of some weight with all that the metric reads.
+    alone
+        Whether a group that is alone is compared with ``OVERALL``, which is itself.
+    compared
+        False if groups are not compared, although the metric takes ``ref``: all rows count then.
     """
 
     view: Callable[..., pl.LazyFrame] = as_they_are
     rows: pl.Expr | None = None
-    takes_part: pl.Expr | None = None
+    needs: tuple[pl.Expr, ...] = ()
+    alone: bool = True
+    compared: bool = True
 
 
 class _Docstring:
@@ -353,6 +360,8 @@ class Metric:
         if not frames:
             msg = f"`{self.name}` needs a frame: `df.pipe({self.name}, ...)`"
             raise TypeError(msg)
+        if len(frames) > 1 + len(self.tally.frames) or not all(map(is_frame, frames)):
+            raise call_error(self, frames)
         return type(self).answer(self, frames[0], with_frames(self.tally, frames[1:], keywords))
 
 

@@ -27,7 +27,7 @@ from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined,
 from polarsfair._engine.tally import Tally, keywords_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 _BASE = hidden("base ")
@@ -43,15 +43,15 @@ def read(
     parts = [_values(table, members, keys, counts=counts) for members in _sharing_lines(metrics)]
     all_keys = [*keys, *metrics[0].result_keys]
     # Views of one table have the same slices, but may name more or fewer classes.
-    values = _beside(parts, all_keys, "left" if all_keys == list(keys) else "full")
+    values = beside(parts, all_keys, "left" if all_keys == list(keys) else "full")
     more = in_table(table, metrics, all_keys) if counts else []
     if not more:
         return values
     of_table = [n_of(m.name) for m in metrics if not m.bases and not in_lines(m)]
-    return _beside([values, *more], all_keys, "left").with_columns(pl.col(of_table).fill_null(0))
+    return beside([values, *more], all_keys, "left").with_columns(pl.col(of_table).fill_null(0))
 
 
-def _beside(
+def beside(
     parts: Sequence[pl.LazyFrame], keys: Sequence[str], how: Literal["left", "full"]
 ) -> pl.LazyFrame:
     """Put the columns of several frames with the same keys into one."""
@@ -71,12 +71,27 @@ def read_sorted(
     With `counts`, each value is followed by the column `shown_n(name)`.
     """
     inner = hidden_slices(slices)
-    keys = [*inner.values(), *metrics[0].result_keys]
     hidden_keys = list(inner.values())
     result = read(table.rename(inner) if inner else table, metrics, hidden_keys, counts=counts)
+    return arranged(result, metrics, inner, metrics[0].result_keys, counts=counts)
+
+
+def arranged(
+    result: pl.LazyFrame,
+    metrics: Sequence[Metric],
+    inner: Mapping[str, str],
+    keys: Sequence[str],
+    *,
+    counts: bool,
+) -> pl.LazyFrame:
+    """Return values as the caller sees them: slices and keys, by which they are sorted, values.
+
+    `inner` maps the caller's names of the slices to the hidden ones.
+    """
+    all_keys = [*inner.values(), *keys]
     shown = [pl.col(name) for metric in metrics for name in (metric.name, n_of(metric.name))]
-    result = result.select(*keys, *(shown if counts else (metric.name for metric in metrics)))
-    result = result.sort(keys) if keys else result
+    result = result.select(*all_keys, *(shown if counts else (metric.name for metric in metrics)))
+    result = result.sort(all_keys) if all_keys else result
     if counts:
         result = result.rename({n_of(metric.name): shown_n(metric.name) for metric in metrics})
     return result.rename({name: shown for shown, name in inner.items()}) if inner else result

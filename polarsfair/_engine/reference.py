@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import TEXT
+from polarsfair._engine.columns import TEXT, field_of
 from polarsfair._engine.faults import Fault, raised
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def _unknown_reference(dtype: pl.DataType, ref: Any) -> pl.Expr:
 def _shown(column: pl.Expr, dtype: Any) -> pl.Expr:
     """Return the values of a group column as text, whatever their dtype."""
     if isinstance(dtype, pl.Struct):
-        parts = ((f, _shown(column.struct.field(f.name), f.dtype)) for f in dtype.fields)
-        named = [pl.lit(f"{f.name!r}: ") + part for f, part in parts]
+        parts = {f.name: field_of(column, list(dtype.to_schema()), f.name) for f in dtype.fields}
+        named = [pl.lit(f"{f.name!r}: ") + _shown(parts[f.name], f.dtype) for f in dtype.fields]
         return pl.lit("{") + pl.concat_str(named, separator=", ") + pl.lit("}")
     if dtype == pl.Duration:
         return column.dt.to_string()
@@ -76,10 +76,9 @@ def _shown(column: pl.Expr, dtype: Any) -> pl.Expr:
 def is_group(dtype: pl.DataType, ref: Any) -> pl.Expr:
     """Return whether a line's group is the reference."""
     if isinstance(dtype, pl.Struct):
-        parts = pl.col(GROUP).struct
-        return pl.all_horizontal(
-            equals(parts.field(field.name), field.dtype, ref[field.name]) for field in dtype.fields
-        )
+        schema = dtype.to_schema()
+        parts = {name: field_of(pl.col(GROUP), list(schema), name) for name in schema}
+        return pl.all_horizontal(equals(parts[n], schema[n], ref[n]) for n in schema)
     return equals(pl.col(GROUP), dtype, ref)
 
 

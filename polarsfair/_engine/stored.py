@@ -8,7 +8,7 @@ import polars as pl
 from polars.exceptions import SchemaError
 
 from polarsfair._engine.columns import TEXT, exactly, is_whole
-from polarsfair._engine.faults import Fault, raise_faults
+from polarsfair._engine.faults import Fault, infinite_fault, raise_faults
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices
 
 if TYPE_CHECKING:
@@ -180,6 +180,7 @@ def _merged(named: pl.LazyFrame, tally: Tally, keys: Sequence[str], sums: Sums) 
     least = {_least(name): pl.col(name).min() for name in facts}
     merged = aggregated(named, keys, {**sums, **totals, **least})
     faults = [_overflow(name) for name in whole]
+    faults += [infinite_fault('pl.col("w")')] if "w" in added and "w" not in whole else []
     faults += [_not_one(name, _SAME_FRAME) for name in facts if name not in tally.facts]
     merged = raise_faults(merged, faults, list(sums))
     for name, fact in tally.facts.items():
@@ -251,8 +252,8 @@ def _impossible(bad: Mapping[str, pl.Expr], what: str) -> Fault:
         name
         + pl.lit(f" {what} in ")
         + lines.sum().cast(pl.String)
-        + pl.lit(" line(s), of table ")
+        + pl.lit(" row(s), of table ")
         + tables.first()
-        + pl.lit(": leave these lines out or count the table again")
+        + pl.lit(": count the table again")
     )
     return Fault(lines.any(), message)

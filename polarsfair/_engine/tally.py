@@ -13,6 +13,7 @@ import polars as pl
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import as_given, as_lazy
 from polarsfair._engine.slices import MARK, distinct_names
+from polarsfair._engine.unknown import keyword_advice
 from polarsfair._typing import ROLES
 
 if TYPE_CHECKING:
@@ -275,12 +276,9 @@ def check_keywords(
     for name in given:
         if name in options or name in roles or name in ignored:
             continue
-        import difflib
-
-        close = difflib.get_close_matches(name, [*options, *roles], n=1)
-        hint = f"did you mean `{close[0]}=`? " if close else ""
         msg = (
-            f"`{name}` is not a role or an option of {where}: {hint}"
+            f"`{name}` is not a role or an option of {where}: "
+            f"{keyword_advice(name, options, roles)}"
             f"the roles are {', '.join(sorted(roles)) or 'none'},"
             f" the options {', '.join(sorted(options)) or 'none'}"
         )

@@ -1,5 +1,6 @@
 """Validation of clusterings."""
 
+from polarsfair._engine import unknown as _unknown
 from polarsfair._engine.compare import *
 from polarsfair.clustering._external.contingency import *
 from polarsfair.clustering._external.information import *
@@ -17,3 +18,6 @@ from polarsfair.clustering._pairs.dunn import *
 from polarsfair.clustering._relative import *
 from polarsfair.clustering._tendency.hopkins import *
 from polarsfair.clustering._tendency.uniformity import *
+
+# Not a function of this name, after which a type checker would accept every attribute.
+globals()["__getattr__"] = _unknown.getattr_of(__name__)

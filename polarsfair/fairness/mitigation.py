@@ -22,7 +22,7 @@ from polarsfair.fairness._decisions.errors import (
 from polarsfair.fairness._decisions.rates import accuracy
 from polarsfair.fairness._decisions.selection import stat_parity
 from polarsfair.fairness._mitigation import cells
-from polarsfair.fairness._mitigation.apply import Unknown, transformed
+from polarsfair.fairness._mitigation.apply import RESULT, Unknown, transformed
 from polarsfair.fairness._scores.bins import range_of
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ class Mitigation:
         this threshold decides (an infinite threshold selects no rows).
     achieved
         A row per group, in expectation over the draws: ``n`` (or the sum of weights),
-        ``true_positive_rate``, ``false_positive_rate``, ``selection_rate``, ``accuracy`` and
-        ``accuracy_cost``, the accuracy that the repair costs.
+        ``true_positive_rate``, ``false_positive_rate``, ``selection_rate``, ``accuracy``,
+        ``accuracy_cost``, the accuracy that the repair costs, and ``status``: ``"everyone"`` or
+        ``"no one"`` if all or no rows of the group are selected, else ``"ok"``.
     report
         A row per metric: its value ``before`` and ``after``, and the mean ``cost`` of a row.
     columns
@@ -71,6 +72,40 @@ class Mitigation:
     score_range
         For `GroupThresholds`, the first and the last edge of its bins; None for other goals and
         with ``bins=None``.
+
+    Notes
+    -----
+    `achieved` and `report` are about the rows of the fit. To know what the repair does to other
+    rows, transform rows that were held out, and evaluate them.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polarsfair as pf
+    >>> from polarsfair import fairness
+    >>> from polarsfair.fairness.mitigation import DemographicParity
+    >>> df = pl.DataFrame({"id": range(400), "sex": ["F", "M"] * 200})
+    >>> df = df.with_columns(
+    ...     fit=pl.col("id") % 3 == 0,
+    ...     hired=(pl.col("id") % 3 == 0) & ((pl.col("sex") == "M") | (pl.col("id") % 4 == 0)),
+    ... )
+    >>> train, held_out = df.head(200), df.tail(200)
+    >>> repair = DemographicParity().fit(train, label="fit", pred="hired", group="sex")
+    >>> repaired = repair.transform(held_out, key="id")
+    >>> metrics = [fairness.stat_parity, fairness.accuracy]
+    >>> roles = {"group": "sex", "label": "fit"}
+    >>> before = pf.evaluate(repaired, metrics, pred="hired", **roles)
+    >>> after = pf.evaluate(repaired, metrics, pred="fair_pred", **roles)
+    >>> pl.concat([before, after])
+    shape: (2, 2)
+    ┌─────────────┬──────────┐
+    │ stat_parity ┆ accuracy │
+    │ ---         ┆ ---      │
+    │ f64         ┆ f64      │
+    ╞═════════════╪══════════╡
+    │ 0.17        ┆ 0.92     │
+    │ 0.01        ┆ 0.87     │
+    └─────────────┴──────────┘
     """
 
     rates: pl.DataFrame
@@ -90,6 +125,7 @@ class Mitigation:
         pred: IntoColumn | None = ...,
         group: IntoGroup | None = ...,
         score: IntoColumn | None = ...,
+        name: str = ...,
     ) -> pl.LazyFrame: ...
     @overload
     def transform(
@@ -102,6 +138,7 @@ class Mitigation:
         pred: IntoColumn | None = ...,
         group: IntoGroup | None = ...,
         score: IntoColumn | None = ...,
+        name: str = ...,
     ) -> pl.DataFrame: ...
     def transform(
         self,
@@ -113,8 +150,9 @@ class Mitigation:
         pred: IntoColumn | None = None,
         group: IntoGroup | None = None,
         score: IntoColumn | None = None,
+        name: str = RESULT,
     ) -> pl.DataFrame | pl.LazyFrame:
-        """Add the column ``fair_pred``, lazily for lazy frames. No row is added or left out.
+        """Add the fair decision to every row, lazily for lazy frames. No row is added or left out.
 
         Parameters
         ----------
@@ -130,6 +168,8 @@ class Mitigation:
             Seed of the draws.
         pred, group, score
             Columns or expressions, if they differ from those of `fit`.
+        name
+            Name of the new column, which the frame must not have yet.
 
         Notes
         -----
@@ -154,7 +194,7 @@ class Mitigation:
         """
         given = {"pred": pred, "group": group, "score": score}
         columns = {**self.columns, **{k: v for k, v in given.items() if v is not None}}
-        options = (unknown, seed, self.score_range)
+        options = (unknown, seed, self.score_range, name)
         result = transformed(as_lazy(frame), self.rates, columns, key, *options)
         return as_given(result, frame)
 
@@ -243,6 +283,8 @@ class EqualizedOdds(_Flipping):
     Notes
     -----
     If a group has no positive or no negative label, a rate is undefined: an error names the group.
+    On few rows the cheapest repair may select all rows of all groups, or none, which makes them
+    equal in a trivial way: `fit` then warns, and `Mitigation.achieved` has the ``status``.
     Rates of exactly 0 or 1 are valid; Jurity reads them as "not fitted".
 
     References
@@ -479,4 +521,5 @@ def _fitted(
     )
     report = pl.concat([report, pl.DataFrame([costs])], how="diagonal")
     achieved = cells.achieved(before, after)
+    cells.warn_if_trivial(achieved)
     return Mitigation(rates, achieved, report.select("metric", "before", "after"), columns)

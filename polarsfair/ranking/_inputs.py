@@ -7,34 +7,36 @@ columns under the names of their roles, ids of one dtype, and no rows without a 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from polars.exceptions import ColumnNotFoundError
 
-from polarsfair._engine.columns import (
-    TEXT,
-    Column,
-    as_column,
-    check_anywhere,
-    check_columns,
-    is_number,
-    key_of,
-    schema_of,
-    shown,
-)
+from polarsfair._engine.columns import TEXT, Column, as_column, is_number, shown
 from polarsfair._engine.faults import Fault, counted
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.groups import group_parts
 from polarsfair._engine.rows import Role, Rows
 from polarsfair._engine.slices import hidden, hidden_slices
+from polarsfair.ranking._keys import (
+    ACTUAL,
+    ITEMS,
+    RECS,
+    USERS,
+    check_ids,
+    check_not_swapped,
+    id_columns,
+    key_columns,
+    parts_of,
+    user_columns,
+    user_names,
+)
+from polarsfair.ranking._nested import unnested
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
+    from polarsfair.ranking._nested import Unnested
 
-RECS, ACTUAL, USERS, ITEMS = "recs", "actual", "users", "items"
 _LONG = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
 
 # --- faults that rows can have ------------------------------------------------------------------
@@ -54,7 +56,8 @@ def _repeated(frame: str, id_: str) -> str:
 
 
 FAULTS: Mapping[str, str] = {
-    BAD_RANK: "`rank` holds a value that is not a whole number from 1: the first rank is 1",
+    BAD_RANK: "`rank` holds a value that is not a whole number from 1 (or one of more than 64"
+    " bits): the first rank is 1",
     SAME_RANK: "`rank` holds the same rank for several hits of one user: ranks in a list differ",
     BAD_GRADE: "`relevance` holds a grade above `max_grade`: pass the highest possible grade",
     REPEATED_USER: _repeated(USERS, "user"),
@@ -106,13 +109,22 @@ class Inputs:
     Attributes
     ----------
     recs
-        Its keys, ``user``, ``item``, ``n``, and ``rank`` or ``score`` (an order, see `order_of`).
+        Its keys, `user`, ``item``, ``n``, and ``rank`` or ``score`` (an order, see `order_of`).
     actual
-        Its keys, ``user``, ``item``, ``n``, and ``relevance`` if it is given (0: not relevant).
+        Its keys, `user`, ``item``, ``n``, and ``relevance`` if it is given (0: not relevant).
     users
-        One line per ``user`` with its keys, see `one_per_id`; None if the frame has no key.
+        One line per user with its keys, see `one_per_id`; None if the frame has no key.
     slices, parts
         All slices, and all parts of the group, whichever frame has them.
+    lists, truths
+        The recommendations and the ground truth once more, with a row of unknown item for every
+        nested list, even if it is empty.
+    nested
+        The frames that have a list per row.
+    user
+        The columns that are a user together: ``user``, unless there are several.
+    of_user
+        Those of them that the frame of users has.
     again
         The recommendations in other spellings, see `read_apart`.
     refuses_repeats
@@ -124,6 +136,11 @@ class Inputs:
     users: Rows | None
     slices: Mapping[str, str]
     parts: tuple[str, ...]
+    lists: pl.LazyFrame
+    truths: pl.LazyFrame
+    nested: tuple[str, ...] = ()
+    user: tuple[str, ...] = ("user",)
+    of_user: tuple[str, ...] = ("user",)
     again: tuple[pl.LazyFrame, ...] = ()
     refuses_repeats: bool = False
 
@@ -169,22 +186,22 @@ class Inputs:
     @property
     def rec_keys(self) -> list[str]:
         """What identifies a list of recommendations."""
-        return [*self.recs.keys, "user"]
+        return [*self.recs.keys, *self.user]
 
     @property
     def actual_keys(self) -> list[str]:
         """What identifies the relevant items of a user."""
-        return [*self.actual.keys, "user"]
+        return [*self.actual.keys, *self.user]
 
     @property
     def keys(self) -> list[str]:
         """What identifies a list together with its relevant items."""
-        return [*self.recs.keys, *self.of_actual, "user"]
+        return [*self.recs.keys, *self.of_actual, *self.user]
 
     @property
     def pair_keys(self) -> list[str]:
         """What a recommendation and a row of the ground truth have in common."""
-        return [*self.both, "user", "item"]
+        return [*self.both, *self.user, "item"]
 
     def rows(self, frame: pl.LazyFrame) -> Rows:
         """Return lines that have all slices and parts of the group as rows of them."""
@@ -208,7 +225,8 @@ def resolve(
     *,
     actual: IntoFrame | None,
     users: IntoFrame | None = None,
-    user: IntoColumn | None,
+    items: IntoFrame | None = None,
+    user: IntoUser | None,
     item: IntoColumn | None,
     group: IntoGroup | None = None,
     rec_roles: Mapping[str, Role],
@@ -216,32 +234,74 @@ def resolve(
 ) -> Inputs:
     """Resolve slices, group and roles against the frames.
 
-    `rec_roles` are further columns of `recs`, `actual_roles` further columns of `actual`.
+    `rec_roles` are further columns of `recs`, `actual_roles` further columns of `actual`. The items
+    of the catalogue `items` are only brought to the dtype of the others.
     """
     if actual is None or user is None or item is None:
         missing = [n for n, v in (("actual", actual), ("user", user), ("item", item)) if v is None]
         msg = f"ranked lists need `{missing[0]}`: pass `actual=<frame>, user=..., item=...`"
         raise TypeError(msg)
-    given = {ACTUAL: actual, USERS: users}
+    given = {ACTUAL: actual, USERS: users, ITEMS: items}
     frames = {RECS: recs} | {n: as_lazy(one) for n, one in given.items() if one is not None}
-    ids = _id_columns(frames, {"user": as_column(user, "user"), "item": as_column(item, "item")})
+    columns, items_of = user_columns(user), as_column(item, "item")
+    check_ids(frames, columns, items_of)
+    opened = _unnested(frames, items_of, {RECS: rec_roles, ACTUAL: actual_roles or {}})
+    frames |= {name: one.frame for name, one in opened.items()}
+    listed = {n: opened[n].item if n in opened else items_of for n in frames if n != USERS}
+    ids = id_columns(frames, columns, listed)
     slices = hidden_slices(column.meta.output_name() for column in by)
+    frames.pop(ITEMS, None)
     parts = parts_of(frames.values(), group)
-    keys = _key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
-    roles: dict[str, Mapping[str, Role]] = {RECS: rec_roles, ACTUAL: actual_roles or {}}
+    keys = key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
     rows = {
-        name: _rows(frame, ids[name], keys[name], slices, roles.get(name, {}))
+        name: _rows(
+            frame, ids[name], keys[name], slices, opened[name].roles if name in opened else {}
+        )
         for name, frame in frames.items()
     }
-    first, *again = read_apart(rows[RECS].frame)
+    names = user_names(columns)
     return Inputs(
-        recs=replace(rows[RECS], frame=first),
-        again=tuple(again),
-        actual=replace(rows[ACTUAL], frame=read_apart(rows[ACTUAL].frame)[0]),
-        users=_keyed_by_user(rows[USERS]) if keys.get(USERS) else None,
+        users=_keyed_by_user(rows[USERS], list(ids[USERS])) if keys.get(USERS) else None,
+        of_user=tuple(ids.get(USERS, names)),
         slices=slices,
         parts=tuple(parts),
+        user=names,
+        **_read(rows, opened, names),
     )
+
+
+def _unnested(
+    frames: Mapping[str, pl.LazyFrame], item: pl.Expr, roles: Mapping[str, Mapping[str, Role]]
+) -> dict[str, Unnested]:
+    """Unnest the lists of recommendations and of the ground truth."""
+    columns = {
+        name: {
+            shown(role): as_column(one.into, shown(role))
+            for role, one in of.items()
+            if one.into is not None
+        }
+        for name, of in roles.items()
+    }
+    check_not_swapped(frames, columns)
+    return {name: unnested(frames[name], item, of) for name, of in roles.items()}
+
+
+def _read(
+    rows: Mapping[str, Rows], opened: Mapping[str, Unnested], user: Sequence[str]
+) -> dict[str, Any]:
+    """Return the rows of both frames that have a user and an item, and those that have a user."""
+    recs, actual = rows[RECS], rows[ACTUAL]
+    first, second, third = read_apart(recs.frame, user)
+    truth = read_apart(actual.frame, user)[0]
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in user)
+    return {
+        "recs": replace(recs, frame=first),
+        "again": (second, third),
+        "nested": tuple(name for name in opened if opened[name].nested),
+        "lists": recs.frame.filter(known) if opened[RECS].nested else third,
+        "actual": replace(actual, frame=truth),
+        "truths": actual.frame.filter(known) if opened[ACTUAL].nested else truth,
+    }
 
 
 def _rows(
@@ -258,106 +318,30 @@ def _rows(
     return replace(rows, slices=own, parts=parts)
 
 
-def _keyed_by_user(rows: Rows) -> Rows:
-    return replace(rows, frame=one_per_id(rows.frame, "user", rows.keys, REPEATED_USER))
+def _keyed_by_user(rows: Rows, user: Sequence[str]) -> Rows:
+    return replace(rows, frame=one_per_id(rows.frame, user, rows.keys, REPEATED_USER))
 
 
 def with_users(inputs: Inputs, lines: pl.LazyFrame) -> pl.LazyFrame:
     """Add the slices and groups of `users`; a user who is there twice is a fault."""
     if inputs.users is None:
         return lines
-    known = lines.join(inputs.users.frame, on="user", how="left")
+    known = lines.join(inputs.users.frame, on=inputs.of_user, how="left")
     return known.with_columns(pl.col(REPEATED_USER).fill_null(0))
 
 
-def one_per_id(frame: pl.LazyFrame, id_: str, values: Iterable[str], repeated: str) -> pl.LazyFrame:
+def one_per_id(
+    frame: pl.LazyFrame, ids: str | Sequence[str], values: Iterable[str], repeated: str
+) -> pl.LazyFrame:
     """Return one line per id with its `values`; the column `repeated` is 1 if it has several."""
     firsts = [pl.col(name).first() for name in values]
     several = (pl.col("n").sum() > 1).cast(pl.Int64).alias(repeated)
-    return frame.filter(pl.col(id_).is_not_null()).group_by(id_).agg(*firsts, several)
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in _listed(ids))
+    return frame.filter(known).group_by(ids).agg(*firsts, several)
 
 
-# --- keys that frames have in common ------------------------------------------------------------
-
-
-def _aligned(
-    frames: Mapping[str, pl.LazyFrame], owners: Sequence[str], role: str, column: pl.Expr
-) -> dict[str, pl.Expr]:
-    """Return a column of several frames as keys of one dtype.
-
-    A column that is null throughout takes the dtype that the other frames have.
-    """
-    dtypes = {owner: schema_of(frames[owner], {role: column})[role] for owner in owners}
-    check_same_dtype(role, dtypes)
-    dtype = next((one for one in dtypes.values() if one != pl.Null), pl.Null())
-    keys = {owner: key_of(Column(role, column, one)) for owner, one in dtypes.items()}
-    return {o: key.cast(dtype) if dtypes[o] == pl.Null else key for o, key in keys.items()}
-
-
-def _id_columns(
-    frames: Mapping[str, pl.LazyFrame], ids: Mapping[str, pl.Expr]
-) -> dict[str, dict[str, pl.Expr]]:
-    """Return the ids of every frame; raise if a frame lacks one, or has it in another dtype."""
-    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
-    for role, column in ids.items():
-        owners = [name for name in frames if name != USERS or role == "user"]
-        for name in owners:
-            check_columns(frames[name], {role: [column]})
-        for owner, key in _aligned(frames, owners, role, column).items():
-            found[owner][role] = key
-    return found
-
-
-def check_same_dtype(role: str, dtypes: Mapping[str, pl.DataType]) -> None:
-    """Raise if a column that frames are joined by has another dtype in one of them."""
-    known = [(name, dtype) for name, dtype in dtypes.items() if dtype != pl.Null]
-    for name, other in known[1:]:
-        first, dtype = known[0]
-        if other != dtype:
-            msg = (
-                f"`{role}` is {dtype} in `{first}` and {other} in `{name}`, so nothing would match:"
-                f" cast one of them, such as `{name}.with_columns(pl.col(...).cast(pl.{dtype}))`"
-            )
-            raise TypeError(msg)
-
-
-def _key_columns(
-    frames: Mapping[str, pl.LazyFrame],
-    slices: Mapping[str, pl.Expr],
-    parts: Mapping[str, pl.Expr],
-) -> dict[str, dict[str, pl.Expr]]:
-    """Find which frames have each slice and part of the group: expressions by frame and name."""
-    found: dict[str, dict[str, pl.Expr]] = {name: {} for name in frames}
-    for keyword, wanted in (("by", slices), ("group", parts)):
-        for name, column in wanted.items():
-            owners = _owners_of(frames, column, keyword)
-            for owner, key in _aligned(frames, owners, shown(name), column).items():
-                found[owner][name] = key
-    return found
-
-
-def _owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str) -> list[str]:
-    """List the frames that have every column which an expression reads."""
-    have = {name: frame.collect_schema().names() for name, frame in frames.items()}
-    roots = column.meta.root_names()
-    owners = [name for name, names in have.items() if all(root in names for root in roots)]
-    if not owners:
-        check_anywhere(frames.values(), {keyword: column})
-        msg = f"`{keyword}={column}` reads columns of different frames: pass one for each frame"
-        raise ColumnNotFoundError(msg)
-    if USERS in owners and len(owners) == 2 and roots:
-        msg = (
-            f"`{keyword}` names {roots}, which `users` and `{owners[0]}` both have:"
-            " drop or rename it in one of them"
-        )
-        raise ValueError(msg)
-    return [name for name in owners if name != USERS] or owners
-
-
-def parts_of(frames: Iterable[pl.LazyFrame], group: IntoGroup | None) -> dict[str, pl.Expr]:
-    """Split a group into parts, which may be columns of different frames."""
-    every = {n: d for f in reversed(list(frames)) for n, d in f.collect_schema().items()}
-    return group_parts(pl.LazyFrame(schema=every), group)
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names
 
 
 # --- roles --------------------------------------------------------------------------------------
@@ -386,7 +370,7 @@ def order_of(column: Column) -> pl.Expr:
     """
     score, dtype = column.expression, column.dtype
     if dtype in _LONG:
-        zero, last = (pl.lit(number, dtype=pl.Int128) for number in (0, 2**100))
+        zero, last = (pl.lit(number, dtype=pl.Int128) for number in (0, 2**127 - 1))
         return (zero - score.cast(pl.Int128)).fill_null(last)
     if dtype == pl.Float32:
         return (-score).fill_null(float("nan"))
@@ -398,7 +382,8 @@ def order_of(column: Column) -> pl.Expr:
 
 def _rank_of(column: Column) -> pl.Expr:
     if column.dtype.is_integer() or column.dtype == pl.Null:
-        return column.expression.cast(pl.Int64)
+        # A number beyond 64 bits becomes null, which is bad as well.
+        return column.expression.cast(pl.Int64, strict=False)
     msg = (
         f"`rank` is {column.dtype}, not a whole number: cast it,"
         f" `rank={column.text}.cast(pl.Int64)`"
@@ -418,7 +403,9 @@ def grade_of(column: Column) -> pl.Expr:
     return column.expression.cast(pl.Float64).fill_nan(None).fill_null(0.0).clip(0.0)
 
 
-def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
+def read_apart(
+    rows: pl.LazyFrame, user: Sequence[str] = ("user",)
+) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
     """Leave out rows without a user or an item, by one filter in three spellings.
 
     Polars finds equal parts of a plan, reads them once, and keeps their rows in memory. There are
@@ -426,9 +413,11 @@ def read_apart(rows: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyF
     not find that these filters are equal. They keep the same rows, because a comparison of null
     with itself is null.
     """
-    user, item = pl.col("user"), pl.col("item")
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in user)
+    same = pl.all_horizontal(pl.col(name) == pl.col(name) for name in user)
+    item = pl.col("item")
     return (
-        rows.filter(user.is_not_null() & item.is_not_null()),
-        rows.filter((user == user) & item.is_not_null()),
-        rows.filter(user.is_not_null() & (item == item)),
+        rows.filter(known & item.is_not_null()),
+        rows.filter(same & item.is_not_null()),
+        rows.filter(known & (item == item)),
     )

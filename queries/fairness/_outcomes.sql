@@ -1,12 +1,16 @@
 -- Views of outcomes, predictions that are numbers. They read `pred`, `edges` and the views of `_groups.sql`.
 
 -- One row per row with a known prediction. `low` is the prediction, or the lower edge of its bin.
-CREATE OR REPLACE TEMP VIEW valued AS
+CREATE OR REPLACE TEMP VIEW predicted AS
 SELECT *, coalesce(getvariable('bins')::DOUBLE[], edges) AS bins,
        CASE WHEN bins IS NULL THEN pred
             ELSE list_max(list_filter(bins, lambda e: e <= pred)) END AS low
 FROM rows
-WHERE pred IS NOT NULL AND weight > 0;
+WHERE pred IS NOT NULL;
+
+-- One row per row with a known prediction and a weight.
+CREATE OR REPLACE TEMP VIEW valued AS
+FROM predicted WHERE weight > 0;
 
 -- One row per slice and number q of the list: the q-quantile of all predictions, `cut`. It lies between the
 -- values at positions floor(h) and floor(h) + 1, counted from 0, where h = q (n - 1).
@@ -33,6 +37,12 @@ CREATE OR REPLACE TEMP MACRO cut_at(q) AS TABLE
 SELECT valued.*, low >= cut AS kept
 FROM valued
 JOIN quantiles([q]) AS quantile ON quantile.slice IS NOT DISTINCT FROM valued.slice;
+
+-- The same, and one row per row with a known prediction and no weight. With q = 0 all are kept.
+CREATE OR REPLACE TEMP MACRO reached(level) AS TABLE
+SELECT predicted.*, level = 0 OR low >= cut AS kept
+FROM predicted
+JOIN quantiles([level]) AS quantile ON quantile.slice IS NOT DISTINCT FROM predicted.slice;
 
 -- One row per comparison (see `comparisons`) and quantile, of `count` quantiles that are evenly spaced from
 -- the highest prediction to the lowest: the shares of predictions at or above it in group a, `mine`, and

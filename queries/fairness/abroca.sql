@@ -3,6 +3,7 @@
 -- largest.
 -- views: _groups.sql
 -- views: _scores.sql
+-- compared: bool_or(label AND score IS NOT NULL AND weight > 0) AND bool_or(NOT label AND score IS NOT NULL AND weight > 0)
 WITH strips AS (
     SELECT slice, a, b, x, lead(x) OVER (PARTITION BY slice, a, b ORDER BY x) AS next
     FROM (SELECT DISTINCT slice, a, b, unnest([0, fpr]) AS x FROM roc_pieces)

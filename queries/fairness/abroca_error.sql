@@ -3,6 +3,7 @@
 -- comparisons the largest.
 -- views: _groups.sql
 -- views: _scores.sql
+-- compared: bool_or(label AND score IS NOT NULL AND weight > 0) AND bool_or(NOT label AND score IS NOT NULL AND weight > 0)
 WITH parts AS (
     -- of all negatives on the side, the share in the bin of the row
     SELECT *, wide::INT * sum(weight * (NOT label)::INT) OVER bin

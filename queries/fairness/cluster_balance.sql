@@ -1,6 +1,7 @@
 -- Cluster balance: the smaller over the larger of a group's share of a cluster and its share of all rows,
 -- for the group and cluster where this ratio is smallest. Rows of unknown group count in both totals.
 -- views: _groups.sql
+-- compared: not
 WITH known AS (
     FROM rows WHERE cluster IS NOT NULL AND weight > 0
 ),

@@ -1,6 +1,7 @@
 -- Conditional demographic disparity: a group's share of the rejected minus its share of the accepted in a
--- stratum, averaged over the rows of all strata. Of all groups, the value of largest size with its sign.
--- Undefined for one group alone.
+-- stratum, averaged over the rows of all strata. Without a reference, the largest size of any group. With a group as
+-- the reference, the value of largest size of the other groups, with its sign; else of all groups. A group that is
+-- alone is not compared, except with everyone.
 -- views: _groups.sql
 WITH known AS (
     FROM rows
@@ -13,12 +14,22 @@ strata AS (
     GROUP BY slice, "group", strata
 ),
 groups AS (
-    SELECT slice, mean_of(disparity, true) AS mean
+    SELECT slice, "group", mean_of(disparity, true) AS mean
     FROM strata
     GROUP BY slice, "group"
     HAVING bool_or(present)
+),
+compared AS (
+    SELECT a.slice, a.mean
+    FROM groups AS a
+    WHERE CASE getvariable('ref_kind')
+              WHEN 'overall' THEN true
+              WHEN 'value' THEN a."group" <> getvariable('ref') AND EXISTS (
+                  FROM groups AS b WHERE b.slice IS NOT DISTINCT FROM a.slice AND b."group" = getvariable('ref'))
+              ELSE EXISTS (
+                  FROM groups AS b WHERE b.slice IS NOT DISTINCT FROM a.slice AND b."group" <> a."group") END
 )
-SELECT slices.slice, CASE WHEN count(mean) > 1 THEN farthest(mean, abs(mean)) END AS value
+SELECT slices.slice, strongest(mean) AS value
 FROM slices
-LEFT JOIN groups ON groups.slice IS NOT DISTINCT FROM slices.slice
+LEFT JOIN compared ON compared.slice IS NOT DISTINCT FROM slices.slice
 GROUP BY slices.slice

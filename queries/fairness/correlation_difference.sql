@@ -2,6 +2,10 @@
 -- q-quantile of all predictions (without q, among all rows). Undefined where one of the two is constant.
 -- views: _groups.sql
 -- views: _outcomes.sql
+-- n of: reached(coalesce(getvariable('q'), 0))
+-- n: kept AND label IS NOT NULL
+-- compared: min(pred) FILTER (kept AND label IS NOT NULL AND weight > 0) < max(pred) FILTER (kept AND label IS NOT NULL AND weight > 0)
+-- compared: AND min(label) FILTER (kept AND weight > 0) < max(label) FILTER (kept AND weight > 0)
 WITH high AS (
     FROM cut_at(coalesce(getvariable('q'), 0)) WHERE kept AND label IS NOT NULL
 ),

@@ -3,6 +3,7 @@
 -- is 0.
 -- views: _groups.sql
 -- views: _decisions.sql
+-- n: coalesce(pred::DOUBLE, score) IS NOT NULL AND label IS NOT NULL
 SELECT slice, sum(w * entropy_term(b / mean, coalesce(getvariable('alpha'), 2)::DOUBLE)) / sum(w) AS value
 FROM benefits
 GROUP BY slice

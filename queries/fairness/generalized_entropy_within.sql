@@ -3,6 +3,7 @@
 -- 0 for a group whose benefits are all 0. For alpha <= 0 it is inf where a benefit of another group is 0.
 -- views: _groups.sql
 -- views: _decisions.sql
+-- n: coalesce(pred::DOUBLE, score) IS NOT NULL AND label IS NOT NULL AND "group" IS NOT NULL
 WITH terms AS (
     SELECT slice, w, coalesce(getvariable('alpha'), 2)::DOUBLE AS alpha,
            CASE WHEN group_mean = 0 THEN 0

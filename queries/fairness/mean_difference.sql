@@ -2,6 +2,8 @@
 -- predictions (without q, among all rows).
 -- views: _groups.sql
 -- views: _outcomes.sql
+-- n of: reached(coalesce(getvariable('q'), 0))
+-- n: kept
 WITH high AS (
     FROM cut_at(coalesce(getvariable('q'), 0)) WHERE kept
 ),

@@ -3,6 +3,8 @@
 -- true anywhere in the slice.
 -- views: _groups.sql
 -- views: _classes.sql
+-- n of: class_rows
+-- n: list_contains(preds, class) AND label IS NOT NULL
 SELECT slice, class, "group", share(label = class, list_contains(preds, class)) AS value
 FROM class_rows
 GROUP BY slice, class, "group"

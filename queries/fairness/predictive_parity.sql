@@ -1,6 +1,7 @@
 -- Predictive parity: the difference between the groups' precisions, the shares of positive rows among the
 -- rows predicted positive.
 -- views: _groups.sql
+-- n: pred AND label IS NOT NULL
 WITH rates AS (
     SELECT slice, share(label, own AND pred) AS mine, share(label, other AND pred) AS theirs
     FROM beside(rows)

@@ -2,6 +2,9 @@
 -- group has in the bin of the quantile, if that bin has a width.
 -- views: _groups.sql
 -- views: _outcomes.sql
+-- n of: (SELECT *, sum(weight) FILTER (pred IS NOT NULL) OVER (PARTITION BY slice, "group") AS mass FROM rows)
+-- n: pred IS NOT NULL AND "group" IS NOT NULL AND mass > 0
+-- compared: not
 WITH marked AS (
     SELECT *, low = min(low) FILTER (kept) OVER (PARTITION BY slice)
               AND coalesce(low < list_max(bins), false) AS unsure

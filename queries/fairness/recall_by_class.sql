@@ -3,6 +3,8 @@
 -- anywhere in the slice.
 -- views: _groups.sql
 -- views: _classes.sql
+-- n of: class_rows
+-- n: label = class AND preds IS NOT NULL
 SELECT slice, class, "group", share(list_contains(preds, class), label = class) AS value
 FROM class_rows
 GROUP BY slice, class, "group"

@@ -3,6 +3,9 @@
 -- It is 0 for a row alone in its cluster and for a row at distance 0 from all others.
 -- views: _groups.sql
 -- views: _silhouettes.sql
+-- n of: (SELECT *, count(DISTINCT cluster) FILTER (x IS NOT NULL AND y IS NOT NULL AND weight > 0)
+-- n of: OVER (PARTITION BY slice) AS clusters FROM rows)
+-- compared: bool_or(clusters > 1 AND cluster IS NOT NULL AND x IS NOT NULL AND y IS NOT NULL AND weight > 0)
 WITH means AS (
     SELECT slice, "group", id, cluster, other, avg(distance) AS distance FROM distances GROUP BY ALL
 ),

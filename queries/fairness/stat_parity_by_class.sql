@@ -2,6 +2,8 @@
 -- the class. Classes that are predicted for nobody of known group have no row.
 -- views: _groups.sql
 -- views: _classes.sql
+-- n of: class_rows
+-- n: preds IS NOT NULL
 WITH rates AS (
     SELECT slice, class,
            share(list_contains(preds, class), own) AS mine,

@@ -1,6 +1,7 @@
 -- Treatment equality: the difference between the groups' ratios of false negatives to false positives. The
 -- ratio 0/0 is undefined and x/0 is inf; the difference of inf and inf is undefined.
 -- views: _groups.sql
+-- n: pred <> label
 WITH wrong AS (
     FROM rows WHERE pred <> label
 ),

@@ -3,6 +3,8 @@
 -- rows). Undefined without a degree of freedom, n + m <= 2.
 -- views: _groups.sql
 -- views: _outcomes.sql
+-- n of: reached(coalesce(getvariable('q'), 0))
+-- n: kept
 WITH high AS (
     FROM cut_at(coalesce(getvariable('q'), 0)) WHERE kept
 ),

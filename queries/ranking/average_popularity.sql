@@ -1,5 +1,7 @@
 -- The mean popularity of the items that a user is shown; the mean over users.
 -- views: _exposure.sql
+-- n of: (SELECT DISTINCT slice, "group", "user" FROM shown)
+-- n: true
 WITH users AS (
     SELECT s.slice, s."group", s."user", avg(k.popularity) AS mean
     FROM shown AS s

@@ -2,6 +2,8 @@
 -- discounted exposure from their targets.
 -- views: _exposure.sql
 -- views: _discounts.sql
+-- n of: first_k
+-- n: item_group IS NOT NULL
 WITH exposures AS (
     SELECT slice, item_group,
            sum(discount(coalesce(getvariable('discount'), 'log'), position)) AS exposure

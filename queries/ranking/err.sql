@@ -2,6 +2,8 @@
 -- or with grades (2^grade - 1) / 2^max_grade, linear grade / (max_grade + 1). The mean of 1 over the
 -- position of the stop, 0 without a stop; the mean over users.
 -- views: _lists.sql
+-- n of: users, rules
+-- n: list_contains(sets, average_over) AND (n_rel > 0 OR empty <> 'drop')
 WITH stopping AS (
     SELECT *, CASE WHEN hit IS NOT TRUE THEN 0
                    WHEN getvariable('gain') = 'linear' THEN grade / (getvariable('max_grade') + 1)

@@ -3,6 +3,8 @@
 -- views: _exposure.sql
 -- views: _discounts.sql
 -- views: _compared.sql
+-- n of: (SELECT z.slice, i.item, i.item_group AS "group" FROM (SELECT DISTINCT slice FROM ranked) AS z, items AS i)
+-- n: item IS NOT NULL
 WITH worth AS (
     SELECT slice, item_group, discount(coalesce(getvariable('discount'), 'log'), position) AS exposure
     FROM first_k

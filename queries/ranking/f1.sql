@@ -1,6 +1,8 @@
 -- F1: the harmonic mean of a user's precision and recall at k, 0 without a hit; the mean over
 -- users.
 -- views: _lists.sql
+-- n of: users, rules
+-- n: list_contains(sets, average_over) AND (n_rel > 0 OR empty <> 'drop')
 WITH each_user AS (
     SELECT slice, "user", n_rec, n_rel, sets, coalesce(sum(amount), 0) AS n_hits
     FROM lists

@@ -1,6 +1,8 @@
 -- The mean cosine distance of the first k of two users' lists, as sets of items, over all pairs of
 -- users.
 -- views: _exposure.sql
+-- n of: (SELECT DISTINCT slice, "group", "user" FROM first_k)
+-- n: true
 WITH lists AS (
     SELECT slice, "user", list(DISTINCT item) AS items
     FROM first_k

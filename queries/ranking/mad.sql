@@ -1,6 +1,8 @@
 -- The mean score of what is recommended to a group of users, compared between groups by difference.
 -- views: _exposure.sql
 -- views: _compared.sql
+-- n of: ranked
+-- n: score IS NOT NULL
 WITH listed AS (FROM ranked),
 groups AS (
     SELECT g.slice, g."group", avg(l.score) FILTER (l."group" = g."group") AS own,

@@ -2,6 +2,9 @@
 -- between groups of users by ratio.
 -- views: _matches.sql
 -- views: _compared.sql
+-- n of: shown
+-- n: score IS NOT NULL AND value IS NOT NULL
+-- n each: probability
 WITH matched AS (FROM matches),
 groups AS (
     SELECT g.slice, g."group",

@@ -1,6 +1,8 @@
 -- Mean average precision: the sum of the precision at the position of every hit among the first k,
 -- over what the convention divides by; the mean over users.
 -- views: _lists.sql
+-- n of: users, rules
+-- n: list_contains(sets, average_over_precision) AND (n_rel > 0 OR empty <> 'drop')
 WITH running AS (
     SELECT *, sum(hit::INT) OVER (PARTITION BY slice, "user" ORDER BY position) / position AS precise
     FROM lists

@@ -3,6 +3,8 @@
 -- its positions has a gain of 1.
 -- views: _lists.sql
 -- views: _discounts.sql
+-- n of: users, rules
+-- n: list_contains(sets, average_over_ndcg) AND (n_rel > 0 OR empty <> 'drop')
 WITH each_user AS (
     SELECT slice, "user", n_rec, n_rel, sets,
            coalesce(sum(amount * discount(r.discount, position)), 0) AS gained

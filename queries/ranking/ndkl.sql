@@ -2,6 +2,8 @@
 -- down to that position from their targets; the mean over positions, weighted by the discount.
 -- views: _exposure.sql
 -- views: _discounts.sql
+-- n of: first_k
+-- n: item_group IS NOT NULL
 WITH listed AS (SELECT slice, position, item_group FROM first_k WHERE item_group IS NOT NULL),
 counted AS (
     SELECT p.slice, p.position, t.target, count(l.position) AS times

@@ -1,6 +1,8 @@
 -- The mean of -log2 of the popularity, as a share of the sum of all, of the items that a user is
 -- shown; the mean over users.
 -- views: _exposure.sql
+-- n of: (SELECT DISTINCT slice, "group", "user" FROM shown)
+-- n: true
 WITH users AS (
     SELECT s.slice, s."group", s."user", avg(log2(k.total / k.popularity)) AS mean
     FROM shown AS s

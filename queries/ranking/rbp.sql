@@ -2,6 +2,8 @@
 -- first k, where p is the probability that a reader goes on to the next position; the mean over
 -- users.
 -- views: _lists.sql
+-- n of: users, rules
+-- n: list_contains(sets, average_over) AND (n_rel > 0 OR empty <> 'drop')
 WITH each_user AS (
     SELECT slice, "user", n_rec, n_rel, sets,
            coalesce(sum(amount * pow(coalesce(getvariable('p'), 0.8), position - 1)), 0) AS reached

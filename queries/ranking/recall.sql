@@ -1,6 +1,8 @@
 -- Recall: the number of a user's relevant items that are among the first k recommendations, over
 -- the number of all relevant items or what the convention divides by; the mean over users.
 -- views: _lists.sql
+-- n of: users, rules
+-- n: list_contains(sets, average_over) AND (n_rel > 0 OR empty <> 'drop')
 WITH each_user AS (
     SELECT slice, "user", n_rec, n_rel, sets, coalesce(sum(amount), 0) AS n_hits
     FROM lists

@@ -81,7 +81,10 @@ ASKED: list[tuple[Callable[[pf.Metric], bool], Sequence[Any]]] = [
     ),
     (_asks("dunn", "c_index"), EVERY[:-1]),
     (_asks("hubert_distances", "normalized_hubert_distances"), EVERY[:-2]),
-    (_asks("calinski_harabasz", "davies_bouldin", "dunn_centroid"), (None,)),
+    (
+        _asks("ball_hall", "calinski_harabasz", "davies_bouldin", "dunn_centroid", "xie_beni"),
+        (None,),
+    ),
 ]
 
 

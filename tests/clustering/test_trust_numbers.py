@@ -153,3 +153,36 @@ def test_10_bounds_of_estimates_hold_or_are_undefined(
         assert (error, low, high) == (None, None, None)
     else:
         assert low <= exact <= high
+
+
+COUNTED_ONE_BY_ONE = [
+    clustering.adjusted_rand, clustering.rand, clustering.jaccard, clustering.fowlkes_mallows,
+    clustering.adjusted_mutual_information, clustering.silhouette, clustering.c_index,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])
+@pytest.mark.parametrize("metric", COUNTED_ONE_BY_ONE, ids=[m.name for m in COUNTED_ONE_BY_ONE])
+def test_10_frequencies_of_more_than_64_bits_are_refused(metric: pf.Metric, make: Any) -> None:
+    """Pairs of rows passed 128 bits, -0.281 for 0.25, and at 1e38 the words were Polars' own."""
+    rows = pl.DataFrame(
+        {"c": [1, 1, 2, 2, 2, 1], "y": [1, 1, 2, 2, 1, 1], "x": [0.0, 1, 5, 6, 9, 2]}
+    )
+    roles = {"cluster": "c", "label": "y", "features": "x"}
+    given = {name: column for name, column in roles.items() if name in metric.tally.roles}
+
+    def found(scale: float) -> float:
+        weight = pl.Series([1, 2, 1, 1, 2, 1]) * scale
+        table = pf.evaluate(make(rows.with_columns(w=weight)), [metric], weight="w", **given)
+        number: float = table.lazy().collect().item()
+        return number
+
+    assert found(1e18) == pytest.approx(found(1e15))
+    # The sum of all, 8e18 or 3.2e19, and not only that of a cell.
+    assert found(1e18) == pytest.approx(found(1e12), rel=1e-4)
+    for scale in (1e19, 1e30, 1e38, 1e200):
+        with pytest.raises(ValueError, match=r"^the sum of `weight` does not fit in 64 bits, but"):
+            found(scale)
+    if "features" not in given:
+        with pytest.raises(ValueError, match=r"^the sum of `weight` does not fit in 64 bits, but"):
+            found(4e18)

@@ -432,8 +432,8 @@ def test_options_outside_their_values(make: Make) -> None:
 
 
 @BOTH
-def test_metrics_that_share_no_table(make: Make) -> None:
-    with pytest.raises(ValueError, match=r"computed from different tables; call `evaluate` once"):
+def test_a_role_that_only_one_of_two_tables_lacks(make: Make) -> None:
+    with pytest.raises(TypeError, match=r'`stat_parity` needs the role `pred`: add `pred="'):
         pf.evaluate(
             make(ROWS),
             [fairness.stat_parity, fairness.generalized_entropy],

@@ -137,13 +137,33 @@ def test_16_whole_numbers_beyond_64_bits() -> None:
     table = fairness.decisions(D, group="g", pred="p").with_columns(
         n=pl.lit(2**63, dtype=pl.UInt64)
     )
-    with pytest.raises(FaultError, match=r"'n' is not a count in 4 line\(s\), of table 1"):
+    with pytest.raises(FaultError, match=r"'n' is not a count in 4 row\(s\), of table 1"):
         pf.measure(table, [fairness.stat_parity])
     large = D.with_columns(p=pl.lit(2**63, dtype=pl.UInt64))
     with pytest.raises(FaultError, match="`pred` holds a value other than 0 and 1"):
         fairness.stat_parity(large, group="g", pred="p")
     with pytest.raises(FaultError, match="`weight` holds a value"):
         fairness.stat_parity(large, group="g", pred="y", weight="p")
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.LazyFrame], ids=["eager", "lazy"])
+@pytest.mark.parametrize("dtype", [pl.UInt64, pl.Int128])
+def test_16_ranks_beyond_64_bits(dtype: Any, make: Any) -> None:
+    """Polars said "conversion from `u64` to `i64` failed"."""
+    recs = make(pl.DataFrame({"u": [1, 1], "i": [7, 8], "r": pl.Series([1, 2**63], dtype=dtype)}))
+    actual = make(pl.DataFrame({"u": [1], "i": [7], "y": [1]}))
+    roles = {"user": "u", "item": "i", "rank": "r", "relevance": "y"}
+    for metric in (ranking.ndcg, ranking.ndcg.bind(gain="exponential"), ranking.coverage.bind(k=1)):
+        with pytest.raises(ValueError, match=r"^`rank` holds a value that is not a whole number"):
+            pf.evaluate(recs, [metric], actual=actual, **roles).lazy().collect()
+
+
+def test_16_the_lowest_scores_come_before_unknown_ones() -> None:
+    """A null came before a score of -2**101, at rank 2 for 3."""
+    scores = pl.Series([5, -(2**101), None], dtype=pl.Int128)
+    recs = pl.DataFrame({"u": [1, 1, 1], "i": [7, 8, 9], "s": scores})
+    found = ranking.mrr(recs, pl.DataFrame({"u": [1], "i": [9]}), user="u", item="i", score="s")
+    assert found == pytest.approx(1 / 3)
 
 
 def test_16_text_scores_of_a_repair_are_refused() -> None:

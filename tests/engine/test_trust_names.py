@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import polars as pl
@@ -51,6 +52,26 @@ def test_6_a_name_is_no_pattern_among_features_and_parts(name: str) -> None:
         clustering.silhouette(ROWS, cluster="c", features=["x", name])
     parts = fairness.stat_parity(ROWS, group=["g", "c"], pred="p")
     assert fairness.stat_parity(ROWS.rename({"c": name}), group=["g", name], pred="p") == parts
+
+
+@BOTH
+@pytest.mark.parametrize("name", NAMES)
+def test_6_a_name_is_no_pattern_among_parts_of_structs(name: str, make: Any) -> None:
+    """A reference read the other part, -0.667 for -0.5, and "*" was a panic of Polars."""
+    renamed = make(ROWS.rename({"c": name}))
+    plain = fairness.stat_parity(ROWS, group=["g", "c"], pred="p", ref={"g": "b", "c": 2})
+    metric = fairness.stat_parity.bind(ref={"g": "b", name: 2})
+    for group in (["g", name], pl.struct("g", cs.by_name(name))):
+        found = pf.evaluate(renamed, [metric], group=group, pred="p")
+        assert found.lazy().collect().item() == plain
+    absent = fairness.stat_parity.bind(ref={"g": "b", name: 7})
+    with pytest.raises(ValueError, match=re.escape(f"{{'g': a, {name!r}: 1}}, {{'g': b")):
+        pf.evaluate(renamed, [absent], group=["g", name], pred="p").lazy().collect()
+    several = cs.by_name("x", name) * 2
+    features = make(ROWS.rename({"s": name}))
+    both = clustering.silhouette(ROWS, cluster="c", features=["x", "s"])
+    found = pf.evaluate(features, [clustering.silhouette], cluster="c", features=several)
+    assert found.lazy().collect().item() == pytest.approx(both)
 
 
 @pytest.mark.parametrize("name", NAMES)

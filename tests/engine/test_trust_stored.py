@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -69,7 +70,7 @@ def test_1_decimal_counts_on_the_command_line(
 def test_2_counts_that_are_none(make: Any, bad: float | None) -> None:
     n = pl.when(WOMEN).then(pl.lit(bad, dtype=pl.Float64)).otherwise("n")
     broken = T.with_columns(n=n)
-    words = r"^'n' is not a count in 3 line\(s\), of table 2: leave these lines out"
+    words = r"^'n' is not a count in 3 row\(s\), of table 2: count the table again"
     with pytest.raises(ValueError, match=words):
         parity([make(T), make(broken)])
     with pytest.raises(ValueError, match=r"of table 1: "):
@@ -84,7 +85,7 @@ def test_2_counts_that_are_none_on_the_command_line(
         cli.main(["measure", str(tmp_path / "t.parquet"), "--metrics", "stat_parity"])
     assert stopped.value.code == 2
     said = capsys.readouterr().err
-    assert f"'n' is not a count in {T.height} line(s), of '{tmp_path}/t.parquet'" in said
+    assert f"'n' is not a count in {T.height} row(s), of '{tmp_path}/t.parquet'" in said
 
 
 @BOTH
@@ -99,14 +100,14 @@ def test_2_sums_that_pass_64_bits(make: Any) -> None:
 def test_2_sums_that_are_lacking(make: Any) -> None:
     scores = fairness.scores(D, group="g", score="s", label="y")
     broken = scores.with_columns(s=pl.when(pl.col("label")).then("s"))
-    words = r"'s' is null although there are rows in 1 line\(s\), of table 1"
+    words = r"'s' is null although there are rows in 1 row\(s\), of table 1"
     with pytest.raises(ValueError, match=words):
         pf.measure(make(broken), [fairness.brier]).lazy().collect()
     weighted = fairness.decisions(D.with_columns(w=2), group="g", pred="p", weight="w")
     unweighted = fairness.decisions(D, group="g", pred="p")
     assert parity([make(weighted), make(unweighted)]) == pytest.approx(1 / 3)
     negative = weighted.with_columns(w=-pl.col("w"))
-    with pytest.raises(ValueError, match=r"'w' is negative or NaN in 4 line\(s\), of table 2"):
+    with pytest.raises(ValueError, match=r"'w' is negative or NaN in 4 row\(s\), of table 2"):
         parity([make(weighted), make(negative)])
 
 
@@ -117,9 +118,35 @@ def test_2_weights_that_are_none(make: Any, name: str, bad: float) -> None:
     weighted = fairness.decisions(D.with_columns(w=0.5), group="g", pred="p", weight="w")
     assert weighted.schema[name] == pl.Float64
     broken = weighted.with_columns(pl.when(WOMEN).then(bad).otherwise(name).alias(name))
-    words = rf"'{name}' is negative or NaN in 2 line\(s\), of table 2"
+    words = rf"'{name}' is negative or NaN in 2 row\(s\), of table 2"
     with pytest.raises(ValueError, match=words):
         pf.measure([make(weighted), make(broken)], [fairness.z_test_difference]).lazy().collect()
+
+
+@BOTH
+def test_2_weights_whose_sum_is_infinite(make: Any) -> None:
+    """One infinite weight made a rate 0 (0.375 for 0.425); four of 1e308 made it 0 as well."""
+    words = "^the sum of the weights is infinite: divide all of them, such as"
+    weighted = D.with_columns(w=pl.Series([0.5, 1.5, 2.0, 1.0, 3.0, 1.0]))
+    table = fairness.decisions(weighted, group="g", pred="p", weight="w")
+    line = WOMEN & ~pl.col("pred")
+    for broken in (
+        table.with_columns(w=pl.when(line).then(math.inf).otherwise("w")),
+        table.with_columns(w=pl.when(line).then("w").otherwise(1e308)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            parity([make(broken), make(table)])
+    rows = make(weighted.with_columns(w=pl.lit(1e308)))
+    for metric in (fairness.stat_parity, fairness.selection_rate, fairness.brier):
+        with pytest.raises(ValueError, match=words) as found:
+            pf.evaluate(
+                rows, [metric], group="g", pred="p", score="s", label="y", weight="w"
+            ).lazy().collect()
+        assert 'pl.col("w") / 1e300' in str(found.value)
+    divided = pf.evaluate(
+        rows, [fairness.stat_parity], group="g", pred="p", weight=pl.col("w") / 1e300
+    )
+    assert divided.lazy().collect().item() == pytest.approx(1 / 3)
 
 
 POINTS = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1, 5, 6], "z": [1.0, 2, 3, 4]})
@@ -132,7 +159,7 @@ def test_2_moments_of_other_features(make: Any) -> None:
     with pytest.raises(SchemaError, match="table 1 of 2 has no column 'mean_z'"):
         pf.measure([one, two], [clustering.calinski_harabasz])
     stacked = pl.concat([one, two], how="diagonal")
-    with pytest.raises(ValueError, match=r"'mean_z' is null although there are rows in 2 line"):
+    with pytest.raises(ValueError, match=r"'mean_z' is null although there are rows in 2 row"):
         pf.measure(stacked, [clustering.calinski_harabasz]).lazy().collect()
 
 
@@ -188,7 +215,7 @@ def test_2_lacking_sums_of_an_unknown_group(make: Any) -> None:
     broken = fairness.scores(rows, group="g", score="s", label="y").with_columns(
         s=pl.when(pl.col("group").is_not_null()).then("s")
     )
-    words = r"^'s' is null although there are rows in 1 line\(s\), of table 1"
+    words = r"^'s' is null although there are rows in 1 row\(s\), of table 1"
     with pytest.raises(ValueError, match=words):
         pf.measure(make(broken), [fairness.brier]).lazy().collect()
 

@@ -77,7 +77,7 @@ def cases(decisions: Callable[[Sequence[Any], int], pl.DataFrame]) -> list[Case]
     every = (None, pf.OVERALL, pf.REST, "M")
     thorough = {**tried(every), "q": (None, 0.3, 0.85), "levels": (None, 7)}
     binned = {"ref": (None, "ж"), "q": (None, 0.3)}
-    stratified = {"serves": _stratified, "strata": "town", "options": {}}
+    stratified = {"serves": _stratified, "strata": "town", "options": {"ref": every}}
     return [
         _case("outcomes in bins", text, _binned, pred="said", bins=EDGES, options=binned),
         _case("outcomes", text, _outcomes, pred="said", options=thorough),

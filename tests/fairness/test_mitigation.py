@@ -6,6 +6,7 @@ import math
 import pickle
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -116,17 +117,47 @@ def test_what_is_equal_already_is_left_alone() -> None:
 @pytest.mark.parametrize("goal", RATES)
 def test_constant_predictions(goal: Any) -> None:
     """Nobody is selected in f: there is nothing to keep, which is said as keeping all."""
-    fair = goal().fit(cells("f 0 0 3 3\nm 3 0 1 4"), **ROLES)
+    nobody = pytest.warns(UserWarning, match="'no one'")
+    with nobody if goal is EqualizedOdds else nullcontext():
+        fair = goal().fit(cells("f 0 0 3 3\nm 3 0 1 4"), **ROLES)
     assert fair.rates.row(0)[1] == 1.0
     assert max(gaps(fair.achieved, RATES[goal])) < 1e-9
-    all_alike = goal().fit(cells("f 0 0 3 3\nm 0 0 1 4"), **ROLES)
+    with pytest.warns(UserWarning, match="'no one'"):
+        all_alike = goal().fit(cells("f 0 0 3 3\nm 0 0 1 4"), **ROLES)
     assert all_alike.rates.rows() == [("f", 1.0, 0.0), ("m", 1.0, 0.0)]
+
+
+def test_status_of_groups_of_whom_all_or_none_are_selected() -> None:
+    rows = cells("f 2 1 2 5\nm 4 1 1 4")
+    assert EqualOpportunity().fit(rows, **ROLES).achieved["status"].to_list() == ["ok", "ok"]
+    for cost, status in ((((0, 1), (10, 0)), "everyone"), (((0, 10), (1, 0)), "no one")):
+        with pytest.warns(UserWarning, match=f"trivial.*'{status}'.*`cost=") as warned:
+            fair = EqualOpportunity(cost=cost).fit(rows, **ROLES)
+        assert fair.achieved["status"].to_list() == [status] * 2
+        # It names the line of the caller.
+        assert warned[0].filename == __file__
+        selected = fair.transform(rows, key="id")["fair_pred"]
+        assert (selected == (status == "everyone")).all()
+
+
+def test_one_group_that_is_selected_throughout_is_not_trivial() -> None:
+    fair = EqualOpportunity().fit(cells("f 4 0 0 0\nm 4 0 0 4"), **ROLES)
+    assert fair.achieved.select("group", "status").rows() == [("f", "everyone"), ("m", "ok")]
+
+
+@pytest.mark.parametrize("weight", [None, pl.lit(0.1)], ids=["counts", "weights"])
+def test_thresholds_that_select_everyone_warn(weight: Any) -> None:
+    frame = PEOPLE.with_columns(s=pl.lit(0.5))
+    goal = GroupThresholds("demographic_parity", cost=((0, 1), (10, 0)))
+    with pytest.warns(UserWarning, match="'everyone'"):
+        fair = goal.fit(frame, label="y", score="s", group="g", weight=weight)
+    assert fair.achieved["status"].unique().to_list() == ["everyone"]
 
 
 def test_a_cost_decides_who_moves() -> None:
     rows = cells("f 2 1 2 5\nm 4 1 1 4")
-    careful = EqualOpportunity(cost=((0, 10), (1, 0))).fit(rows, **ROLES).achieved
-    eager = EqualOpportunity(cost=((0, 1), (10, 0))).fit(rows, **ROLES).achieved
+    careful = EqualOpportunity(cost=((0, 2), (1, 0))).fit(rows, **ROLES).achieved
+    eager = EqualOpportunity(cost=((0, 1), (3, 0))).fit(rows, **ROLES).achieved
     assert careful["true_positive_rate"][0] < eager["true_positive_rate"][0]
 
 
@@ -458,6 +489,34 @@ def test_columns_may_have_other_names(fair: Mitigation) -> None:
     assert fair.transform(categories, key="id")["fair_pred"].equals(found["fair_pred"])
 
 
+@BOTH
+def test_the_column_has_the_name_that_was_asked_for(
+    make: Callable[[pl.DataFrame], Any], fair: Mitigation
+) -> None:
+    plain = fair.transform(make(PEOPLE), key="id").lazy().collect()
+    for name in ("repaired", "^p$", "<b>", ""):
+        found = fair.transform(make(PEOPLE), key="id", name=name).lazy().collect()
+        assert found.columns == [*PEOPLE.columns, name]
+        assert found[name].equals(plain["fair_pred"])
+
+
+@BOTH
+def test_no_column_is_replaced(make: Callable[[pl.DataFrame], Any], fair: Mitigation) -> None:
+    once = make(fair.transform(PEOPLE, key="id"))
+    with pytest.raises(
+        ValueError, match=r"already has a column 'fair_pred'.*`name=\"fair_pred_2\"`"
+    ):
+        fair.transform(once, key="id")
+    with pytest.raises(ValueError, match="already has a column 'p'"):
+        fair.transform(make(PEOPLE), key="id", name="p")
+    twice = fair.transform(once, key="id", pred="fair_pred", name="again").lazy().collect()
+    assert twice.columns[-2:] == ["fair_pred", "again"]
+    with pytest.raises(TypeError, match="`name` is the name of the new column"):
+        fair.transform(make(PEOPLE), key="id", name=None)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match=r"`name` cannot begin with '\|'"):
+        fair.transform(make(PEOPLE), key="id", name="|probability")
+
+
 def test_decisions_become_fair(fair: Mitigation) -> None:
     many = people(60_000, 3)
     repair = EqualizedOdds().fit(many, **ROLES)
@@ -508,7 +567,8 @@ def test_refused_at_the_fit(make: Callable[[pl.DataFrame], Any]) -> None:
     one_class = make(cells("f 1 0 1 0\nm 1 1 1 1"))
     with pytest.raises(ValueError, match=r"false positive rate of the groups \['f'\].*label 0"):
         EqualizedOdds().fit(one_class, **ROLES)
-    assert EqualOpportunity().fit(one_class, **ROLES).rates.height == 2
+    with pytest.warns(UserWarning, match="'everyone'"):
+        assert EqualOpportunity().fit(one_class, **ROLES).rates.height == 2
     with pytest.raises(ValueError, match="fewer than two groups"):
         EqualizedOdds().fit(make(PEOPLE.filter(g="g0")), **ROLES)
     with pytest.raises(ValueError, match="fewer than two groups"):

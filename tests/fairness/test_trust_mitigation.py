@@ -1,6 +1,7 @@
 """Item 7 of trust, and the text scores of item 16: what `transform` does with other rows."""
 
 import datetime as dt
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ def people(groups: int, size: int = 400) -> pl.DataFrame:
         i=number % groups,
         y=number // groups % 2 == 0,
         p=number % 7 < 1 + number % groups % 5,
-        s=(number * 37 % 1000) / 1000,
+        s=(number * 37 % 1000) / 2500 + 0.6 * (number // groups % 2 == 0),
     )
 
 
@@ -91,9 +92,9 @@ def test_07_duplicates_nulls_and_intersections_keep_their_rows(groups: int, scor
 def test_07_groups_that_fall_together_are_refused(scores: bool) -> None:
     """The groups "1" and "01" are both the integer 1: 4,000 rows became 8,000."""
     frame = people(30, 4000).with_columns(g=pl.lit("0") + TEXT)
-    extra = people(30, 4000).with_columns(g=TEXT, y=~pl.col("y"))
+    extra = people(30, 4000).with_columns(g=TEXT, y=~pl.col("y"), s=1 - pl.col("s"))
     fair = fit(pl.concat([frame, extra]), scores=scores)
-    whole = people(30, 4000).with_columns(g="i")
+    whole = people(30, 4000).with_columns(g="i", s=1 - pl.col("s"))
     with pytest.raises(TypeError, match=r"was String in `fit` and is Int64 here.*'0\d+' unchanged"):
         fair.transform(whole, key="id")
     with pytest.raises(TypeError, match=r"was String in `fit`"):
@@ -176,6 +177,35 @@ def test_07_scores_outside_the_bins_of_the_fit_are_refused(bins: Any) -> None:
             fair.transform(frame.lazy(), key="id", score=percent).collect()
     for inside in (pl.lit(0.0), pl.lit(1.0), pl.lit(None), pl.lit(float("nan"))):
         assert fair.transform(frame, key="id", score=inside).height == frame.height
+
+
+@pytest.mark.parametrize("bins", [1000, 7, [0, 0.25, 0.5, 1], [-3.5, 0.1, 40]], ids=str)
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32], ids=str)
+def test_07_fit_and_transform_refuse_the_same_scores(bins: Any, dtype: Any) -> None:
+    frame = people(3).with_columns(pl.col("s").cast(dtype))
+    goal = GroupThresholds("demographic_parity", bins=bins)
+    fair = goal.fit(frame, label="y", score="s", group="i")
+    ends = [0.0, 1.0, -3.5, 40.0, math.nextafter(1.0, 2.0), 1 + 1e-6, 40 + 1e-5]
+    refused = []
+    for score in [*ends, -1e-300, -1e-6, 2.0**31 / 1000, 1e300, math.inf, -math.inf]:
+        given = pl.when(pl.col("id") == 0).then(pl.lit(score, dtype=dtype)).otherwise("s")
+        calls: list[Callable[[], Any]] = [
+            lambda given=given: goal.fit(frame, label="y", score=given, group="i"),
+            lambda given=given: fair.transform(frame, key="id", score=given),
+        ]
+        refused.append([raises(call) for call in calls])
+    assert all(fit == transform for fit, transform in refused)
+    assert {fit for fit, _ in refused} == {True, False}
+
+
+def raises(call: Callable[[], Any]) -> bool:
+    try:
+        call()
+    except ValueError as error:
+        if "`score` holds a value outside the bins" not in str(error):
+            raise
+        return True
+    return False
 
 
 def test_07_without_bins_any_score_is_compared() -> None:

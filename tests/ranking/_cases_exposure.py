@@ -14,6 +14,8 @@ ITEMS, GROUPS = {ranking.exposure.name}, {ranking.group_exposure.name}
 SPREADS = {ranking.spreads.name}
 LISTS = {ranking.overlaps.name, *SPREADS}
 ALL = {*ITEMS, *GROUPS, *LISTS, ranking.shown_scores.name}
+SURPRISES = {ranking.surprises.name}
+"""Of metrics that need an option, so that a case has to name them."""
 
 RECS = {
     "user": pl.Int64,
@@ -115,7 +117,7 @@ def case(
         else items.with_columns(sold=pl.col("sold") if popularity else pl.lit(None, dtype=pl.Int64))
     )
     shown, seen = written or (recs, actual)
-    needed = ALL if items is not None else ALL - GROUPS - SPREADS
+    needed = ALL | SURPRISES if items is not None else ALL - GROUPS - SPREADS
 
     def serves(metric: pf.Metric) -> bool:
         asked = set(options) - {"k", "ref"}
@@ -151,6 +153,17 @@ def _by_frames(items: pl.DataFrame) -> list[Case]:
         case("models", models, None, seen, by="model", written=(models, written[0]), k=(None, 2)),
         case("homes", recs, None, seen, by="home", more=users, written=(at_home, written[1])),
         case("homes and items", recs, items, by="home", more=users, written=(at_home, None)),
+        case(
+            "homes and popularity",
+            recs,
+            items,
+            by="home",
+            of=SURPRISES,
+            more=users,
+            written=(at_home, None),
+            n_users=(40,),
+            k=(None, 2),
+        ),
     ]
 
 
@@ -166,7 +179,20 @@ def _cases() -> list[Case]:
     refs, makers = (None, "M", pf.OVERALL, pf.REST), (None, "big", pf.OVERALL, pf.REST)
     again = recommended(names, 41, repeats=True)
     others = ALL - GROUPS
+    coarse = items.with_columns(
+        x=pl.when(pl.col("x").is_not_null()).then(pl.col("item") % 2 - 0.5),
+        y=pl.col("item") % 3 * 1.0,
+        z=pl.col("item") * 7 % 4 * 1.0,
+    )
+    unsold = items.with_columns(sold=pl.col("sold") - 1)
+    users, bits = {"n_users": (20, 1000)}, {"normalized": (None, True, False)}
     return [
+        case("surprises", recs, items, by="day", of=SURPRISES, k=(None, 1, 3), **users, **bits),
+        case("unsold", recs, unsold, of=SURPRISES, k=(None, 2), **users, **bits),
+        case("surprising ranks", gaps, items, by="day", of=SURPRISES, k=(None, 1, 4), **users),
+        case("surprises twice", again, items, by="day", of=SURPRISES, k=(None, 2), **users),
+        case("one user", recs, items.clear(), of=SURPRISES, n_users=(1,), **bits),
+        case("no surprises", recs.clear(), items, by="day", of=SURPRISES, k=(None, 2), **users),
         case("days", recs, items, by="day", of=others, k=(None, 1, 3), ref=refs),
         case("makers", recs, items, by="day", of=GROUPS, k=(None, 1, 3), ref=makers),
         case(
@@ -183,6 +209,16 @@ def _cases() -> list[Case]:
         case("no repeats", recs, items, by="day", of=LISTS, repeats=("none",), k=(None, 2)),
         case("twice", again, items, by="day", of=ITEMS | GROUPS, k=(None, 2)),
         case("ranks", gaps, items, by="day", of=ITEMS | GROUPS | LISTS, k=(None, 1, 4)),
+        case(
+            "distances",
+            again,
+            coarse,
+            by="day",
+            of=SPREADS,
+            metric=("cosine", "hamming"),
+            repeats=("once", "drop"),
+            k=(None, 2, 4),
+        ),
         case("empty", recs.clear(), items.clear(), k=(None, 2)),
         *_by_frames(items),
     ]

@@ -10,9 +10,9 @@ import polarsfair as pf
 from polarsfair import ranking
 from tests._oracle import Case
 
-TALLIES = {ranking.matches.name, ranking.match_scores.name}
+TALLIES = {ranking.matches.name, ranking.match_scores.name, ranking.user_matches.name}
 ROLES = {"user": "user", "item": "item"}
-SCORED = {"ctr_dr", "auc", "rmse_ratio", "mae_ratio"}
+SCORED = {"ctr_dr", "auc", "user_auc", "rmse_ratio", "mae_ratio"}
 """Metrics that need a score: ranks will not do."""
 
 RECS = {
@@ -162,10 +162,20 @@ def _cases() -> list[Case]:
     return [
         case("days", *days, by="day", k=short, ref=refs),
         case("all", *logs(["mon"], 11), k=(None, 1, 2, 5, 70), ref=refs),
+        case(
+            "averages",
+            *tied,
+            by="day",
+            only=["user_auc"],
+            average=("impressions", "clicks", "users"),
+            k=short,
+        ),
         case("propensities", *days, by="day", chances=True, k=short),
         case("predictions", *days, by="day", chances=True, guesses=True, k=short),
         case("ties", *tied, by="day", ties=("item", "optimistic", "pessimistic"), k=short),
-        case("expected", *tied, by="day", but=["auc"], ties=("expected",), k=(None, 1, 4)),
+        case(
+            "expected", *tied, by="day", but=["auc", "user_auc"], ties=("expected",), k=(None, 1, 4)
+        ),
         case("repeats", *again, by="day", repeats=("once", "drop"), k=short),
         case("ranks", ranked, days[1], by="day", but=SCORED, k=(None, 1, 2)),
         case(

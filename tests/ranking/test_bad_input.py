@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError
+from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 from polarsfair import ranking
@@ -160,7 +161,8 @@ def test_ids_have_one_dtype() -> None:
         "`user` is Int64 in `recs` and String in `actual`", actual=ACTUAL.cast({"user": pl.String})
     )
     refused(
-        "`item` is Int64 in `recs` and Int32 in `actual`", actual=ACTUAL.cast({"item": pl.Int32})
+        "`item` is Int64 in `recs` and Float64 in `actual`",
+        actual=ACTUAL.cast({"item": pl.Float64}),
     )
     users = pl.DataFrame({"user": ["1"], "home": ["a"]})
     refused("`user` is Int64 in `recs` and String in `users`", users=users, by="home")
@@ -266,9 +268,16 @@ def test_reports_do_not_name_two_columns_alike() -> None:
         ranking.compare_conventions(RECS, ACTUAL, two, **ROLES)
     with pytest.raises(ValueError, match="two columns would be called 'map'"):
         ranking.per_user(RECS, ACTUAL, two, **ROLES)
+
+
+def test_conventions_of_a_metric_at_one_k_are_repeated_at_every_k() -> None:
     mixed = [ranking.map.bind(k=[1, 2]), ranking.ndcg.bind(k=2)]
-    with pytest.raises(ValueError, match="different key columns"):
-        ranking.compare_conventions(RECS, ACTUAL, mixed, **ROLES)
+    found = ranking.compare_conventions(RECS, ACTUAL, mixed, **ROLES)
+    alone = ranking.compare_conventions(RECS, ACTUAL, ranking.ndcg, k=2, **ROLES)
+    assert found.select("convention", "k").height == 2 * alone.height
+    for k in (1, 2):
+        at_k = found.filter(pl.col("k") == k).select("convention", "ndcg")
+        assert_frame_equal(at_k, alone)
 
 
 def test_support_ignores_roles_and_options_but_no_misspelt_ones() -> None:

@@ -137,7 +137,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "k": ({"k": -1}, "a whole number from 1"),
     "repeats": ({"repeats": "all"}, "`repeats` is one of"),
     "no order": ({"k": 2, "score": None}, "the order of the lists is missing"),
-    "dtypes": ({"items": ITEMS.cast({"item": pl.Int32})}, "Int64 in `recs` and Int32 in `items`"),
+    "dtypes": ({"items": ITEMS.cast({"item": pl.String})}, "Int64 in `recs` and String in `items`"),
 }
 
 

@@ -155,7 +155,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "rank and score": ({"rank": pl.col("user")}, "pass one of them"),
     "ties": ({"ties": "best"}, "`ties` is one of"),
     "repeats": ({"repeats": "keep"}, "`repeats` is one of"),
-    "dtypes": ({"actual": ACTUAL.cast({"user": pl.Int32})}, "`user` is Int64 in `recs` and Int32"),
+    "dtypes": (
+        {"actual": ACTUAL.cast({"user": pl.String})},
+        "`user` is Int64 in `recs` and String",
+    ),
     "slices of actual": (
         {"ties": "optimistic", "k": 2, "by": "chance"},
         "differently in slices that come from `actual`",

@@ -25,7 +25,7 @@ GAINS = {None: lambda _: 1.0, "linear": lambda g: g, "exponential": lambda g: 2*
 
 
 @quality(ideal=None, bounds=(0.0, math.inf), average_over={"recommenders": "relevant"})
-def dcg(
+def gained(
     lists: ListValues,
     *,
     convention: str = "jurity",
@@ -33,7 +33,7 @@ def dcg(
     discount: str | None = None,
     p: float = 0.8,
 ) -> pl.Expr:
-    """Discounted cumulative gain: hits discounted by rank.
+    """Sum of the discounted gains of the hits: `ranking.dcg`, written again.
 
     References
     ----------
@@ -99,8 +99,16 @@ def by_hand(frames: Frames, k: int | None, convention: str, gain: str | None, ti
 def test_every_convention(frames: Frames, convention: str, gain: str | None, ties: Any) -> None:
     for k in (1, 4, None):
         options = {"k": k, "convention": convention, "gain": gain, "ties": ties}
-        found = dcg(*frames, **ROLES, **options)
+        found = gained(*frames, **ROLES, **options)
         assert found == pytest.approx(by_hand(frames, k, convention, gain, ties), rel=1e-12)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_the_public_one_is_the_same(frames: Frames, convention: str) -> None:
+    for gain in (None, "linear", "exponential"):
+        options = {"k": [1, 4, None], "convention": convention, "gain": gain, "ties": "expected"}
+        own, public = (m(*frames, **ROLES, **options) for m in (gained, ranking.dcg))
+        assert own["gained"].to_list() == pytest.approx(public["dcg"].to_list(), rel=1e-12)
 
 
 def test_groups_are_compared(frames: Frames) -> None:
@@ -113,24 +121,24 @@ def test_groups_are_compared(frames: Frames) -> None:
     for gain, ties in ((None, "item"), ("linear", "expected")):
         own, other = (by_hand(side, 3, "jurity", gain, ties) for side in sides)
         more = {"users": odd, "group": "odd", "ref": 0, "gain": gain, "ties": ties, "k": 3}
-        found = pf.difference(dcg)(recs, actual, **ROLES, **more)
+        found = pf.difference(gained)(recs, actual, **ROLES, **more)
         assert found == pytest.approx(own - other)
 
 
 def test_facts_are_read_at_the_metric(frames: Frames) -> None:
-    assert is_linear(dcg)
-    assert is_graded(dcg)
+    assert is_linear(gained)
+    assert is_graded(gained)
     assert not is_linear(squared_hits)
     assert not is_graded(squared_hits)
     with pytest.raises(ValueError, match=r"`squared_hits` does not support `ties=\"expected\"`"):
         squared_hits(*frames, ties="expected", **ROLES)
-    per_user = ranking.per_user(*frames, [squared_hits, dcg], k=3, **ROLES)
+    per_user = ranking.per_user(*frames, [squared_hits, gained], k=3, **ROLES)
     assert per_user["squared_hits"].max() in (1, 4, 9)
-    assert dcg.bounds == (0.0, math.inf)
+    assert gained.bounds == (0.0, math.inf)
 
 
 def test_options_are_explained() -> None:
-    doc = str(dcg.__doc__)
+    doc = str(gained.__doc__)
     assert doc.index("discount\n    ``log``") < doc.index("References")
     assert "gain\n    ``binary``, ``linear`` or ``exponential``" in doc
     assert "average_over\n" in str(squared_hits.__doc__)
@@ -138,17 +146,17 @@ def test_options_are_explained() -> None:
 
 def test_tables_and_other_metrics_are_shared(frames: Frames) -> None:
     recs, actual = frames
-    found = pf.evaluate(recs, [dcg, ranking.ndcg, squared_hits], actual=actual, k=4, **ROLES)
+    found = pf.evaluate(recs, [gained, ranking.ndcg, squared_hits], actual=actual, k=4, **ROLES)
     table = ranking.lists(recs, actual, **ROLES)
-    stored = pf.measure(table, [dcg, ranking.ndcg, squared_hits], k=4)
+    stored = pf.measure(table, [gained, ranking.ndcg, squared_hits], k=4)
     assert stored.row(0) == pytest.approx(found.row(0))
-    compared = ranking.compare_conventions(recs, actual, dcg, k=4, **ROLES)
+    compared = ranking.compare_conventions(recs, actual, gained, k=4, **ROLES)
     values = [by_hand(frames, 4, name, None, "item") for name in CONVENTIONS]
-    assert compared["dcg"].to_list() == pytest.approx(values)
+    assert compared["gained"].to_list() == pytest.approx(values)
 
 
 def test_metrics_of_another_package_pickle_by_their_own_module() -> None:
-    for metric in (dcg, squared_hits):
+    for metric in (gained, squared_hits):
         stored = pickle.dumps(metric)
         assert pickle.loads(stored) is metric
         assert __name__.encode() in stored

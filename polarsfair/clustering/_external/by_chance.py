@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
     Codes: TypeAlias = NDArray[np.int64]
+    Flags: TypeAlias = NDArray[np.bool_]
 
 _DENSE = 4_000_000
 """Cells up to which the assignment is solved on the full matrix."""
@@ -39,7 +40,12 @@ def number_of_slice(columns: Sequence[str], function: Callable[..., float]) -> p
 
 
 def matched(cluster: Floats, label: Floats, shared: Floats) -> float:
-    """Return the largest number of rows that agree under a one-to-one map of clusters to labels.
+    """Return the largest number of rows that agree under a one-to-one map of clusters to labels."""
+    return float(shared[assigned(cluster, label, shared)].sum())
+
+
+def assigned(cluster: Floats, label: Floats, shared: Floats) -> Flags:
+    """Return the mask of the cells that an optimal one-to-one map of clusters to labels chooses.
 
     Parameters
     ----------
@@ -49,22 +55,34 @@ def matched(cluster: Floats, label: Floats, shared: Floats) -> float:
         The rows of every cell.
     """
     import numpy as np
-    from scipy.optimize import linear_sum_assignment
 
     there = shared > 0
     if not there.any():
-        return 0.0
+        return there
     clusters, row = np.unique(cluster[there], return_inverse=True)
     labels, column = np.unique(label[there], return_inverse=True)
-    if len(clusters) * len(labels) > _DENSE:
-        return _matched_sparse(row, column, shared[there])
-    full = np.zeros((len(clusters), len(labels)))
-    full[row, column] = shared[there]
-    return float(full[linear_sum_assignment(full, maximize=True)].sum())
+    few = len(clusters) * len(labels) <= _DENSE
+    partner = (_assigned_dense if few else _assigned_sparse)(row, column, shared[there])
+    chosen = there.copy()
+    chosen[there] = partner[row] == column
+    return chosen
 
 
-def _matched_sparse(row: Codes, column: Codes, shared: Floats) -> float:
-    """Solve the assignment over the cells that have rows, in memory that grows only with those."""
+def _assigned_dense(row: Codes, column: Codes, shared: Floats) -> Codes:
+    """Return the label of every cluster, -1 if it has none, from the full matrix."""
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    full = np.zeros((row.max() + 1, column.max() + 1))
+    full[row, column] = shared
+    partner = np.full(len(full), -1)
+    rows, columns = linear_sum_assignment(full, maximize=True)
+    partner[rows] = columns
+    return partner
+
+
+def _assigned_sparse(row: Codes, column: Codes, shared: Floats) -> Codes:
+    """Return the same over the cells that have rows, in memory that grows only with those."""
     import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -72,12 +90,14 @@ def _matched_sparse(row: Codes, column: Codes, shared: Floats) -> float:
     height, width = row.max() + 1, column.max() + 1
     every = np.arange(height)
     # A further column for every cluster lets it stay unmatched. Zeros would not be stored, so all
-    # weights are larger by one. Every cluster is matched once, so that sum is known and subtracted.
+    # weights are larger by one. Every cluster is matched once, so that this changes no choice.
     weights = np.concatenate([shared, np.zeros(height)]) + 1
     cells = np.concatenate([row, every]), np.concatenate([column, width + every])
     full = coo_array((weights, cells), shape=(height, width + height)).tocsr()
-    chosen = min_weight_full_bipartite_matching(full, maximize=True)
-    return float(full[chosen].sum()) - float(height)
+    partner = np.full(height, -1)
+    rows, columns = min_weight_full_bipartite_matching(full, maximize=True)
+    partner[rows] = columns
+    return partner
 
 
 def expected_information(

@@ -72,10 +72,21 @@ _FRACTION = (
     " agreement by chance): pass frequencies, which are whole numbers"
 )
 
+_TOO_MANY = (
+    "the sum of `weight` does not fit in 64 bits, but rows are counted one by one here (pairs of"
+    " rows, rows of noise, agreement by chance): pass frequencies, which are numbers of rows"
+)
 
-def whole(number: pl.Expr) -> pl.Expr:
-    """Return a frequency as an exact integer, or raise if it is a fraction."""
-    return checked(number.cast(pl.Int128), Fault(number != number.floor(), _FRACTION))
+
+def whole(number: pl.Expr, total: pl.Expr | None = None) -> pl.Expr:
+    """Return a frequency as an exact integer, or raise if it is a fraction or too large.
+
+    `total` is the frequency of all rows, whose square must fit in 128 bits.
+    """
+    large = Fault((number if total is None else total) >= 2.0**63, _TOO_MANY)
+    # Without `strict`, because the cast would fail in words of Polars before the faults are raised.
+    exact = number.cast(pl.Int128, strict=False)
+    return checked(exact, Fault(number != number.floor(), _FRACTION), large)
 
 
 def known_cells(
@@ -154,7 +165,7 @@ def pairs(table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None) -> 
     lines = cells(table, keys, noise)
     columns = ("times", "w", "of_cluster", "of_label")
     if not lines.collect_schema()["w"].is_integer():
-        lines = lines.with_columns(whole(pl.col(name)).alias(name) for name in columns)
+        lines = lines.with_columns(whole(pl.col(name), TOTAL).alias(name) for name in columns)
     rows = TIMES * SHARED
     # The squares of the cells, of the clusters and of the labels, each summed over cells.
     shared, clusters, labels = ((rows * other).sum() for other in (SHARED, OF_CLUSTER, OF_LABEL))

@@ -15,6 +15,7 @@ from polarsfair.clustering._external.by_chance import expected_information, numb
 from polarsfair.clustering._external.contingency import (
     SHARED,
     TIMES,
+    TOTAL,
     cells,
     check_noise,
     contingency,
@@ -103,7 +104,7 @@ def _with_expected(
     margins = ["times", "w", "of_cluster", "of_label"]
     lines = cells(table, keys, noise)
     # The expectation is over tables of whole rows: a fraction of a row is a fault.
-    counted = lines.with_columns(whole(pl.col(name)).alias(name) for name in margins)
+    counted = lines.with_columns(whole(pl.col(name), TOTAL).alias(name) for name in margins)
     expected = number_of_slice(margins, expected_information)
     sums = {**information_sums(), "expected_information": expected}
     return aggregated(with_terms(counted), keys, sums)

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polarsfair._engine.columns import columns_of
+from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.metric import define
+from polarsfair._engine.slices import hidden_slices, map_slices
+from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import quotient
-from polarsfair.clustering._external.by_chance import matched, number_of_slice
+from polarsfair.clustering._external.by_chance import assigned, matched, number_of_slice
 from polarsfair.clustering._external.contingency import (
     OF_CLUSTER,
     OF_LABEL,
@@ -24,8 +28,16 @@ from polarsfair.clustering._types import ClusteringFrame, ClusteringMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polarsfair._typing import IntoColumn, IntoSlices
 
-__all__ = ["f_measure", "f_measure_by_cluster", "maximum_matching", "purity", "purity_by_cluster"]
+__all__ = [
+    "f_measure",
+    "f_measure_by_cluster",
+    "matching",
+    "maximum_matching",
+    "purity",
+    "purity_by_cluster",
+]
 
 _SIZE, _LARGEST, _F = pl.col("size"), pl.col("largest"), pl.col("f")
 
@@ -57,8 +69,11 @@ def _each_cluster(
 
 def _numbered(table: pl.LazyFrame, keys: Sequence[str], *, noise: object = None) -> pl.LazyFrame:
     """View the cells with numbers for clusters and labels."""
-    line = pl.int_range(pl.len()).alias("line")
-    lines = cells(table, keys, noise).with_columns(line)
+    return _with_numbers(cells(table, keys, noise), keys)
+
+
+def _with_numbers(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    lines = lines.with_columns(line=pl.int_range(pl.len()))
     first = pl.col("line").min()
     own = pl.when("alone").then("line").otherwise(first.over(*keys, "cluster"))
     return lines.with_columns(cluster_number=own, label_number=first.over(*keys, "label"))
@@ -173,7 +188,7 @@ def f_measure() -> pl.Expr:
     -----
     If several labels are equally common in a cluster, the one that is rarer over all rows counts.
     Its F_i is the largest, and does not depend on the order of labels. Not symmetric. It is not the
-    F1 of pairs of rows, 2 tp / (2 tp + fp + fn), which follows from `pair_counts`.
+    F1 of pairs of rows: see `pair_f1`.
 
     References
     ----------
@@ -254,7 +269,7 @@ def maximum_matching() -> pl.Expr:
     Notes
     -----
     SciPy's assignment solves it exactly on the table. Above four million cells its sparse form is
-    used, which holds only the cells that have rows.
+    used, which holds only the cells that have rows. `matching` shows the matched pairs.
 
     References
     ----------
@@ -273,3 +288,97 @@ def maximum_matching() -> pl.Expr:
     """
     agreed = number_of_slice(["cluster_number", "label_number", "w"], matched)
     return quotient(agreed, (TIMES * SHARED).sum())
+
+
+_NUMBERED = ["cluster_number", "label_number", "w"]
+
+
+@lazy_or_eager
+def matching(
+    frame: pl.LazyFrame,
+    *,
+    cluster: IntoColumn,
+    label: IntoColumn,
+    weight: IntoColumn | None = None,
+    by: IntoSlices | None = None,
+    noise: object = None,
+) -> pl.LazyFrame:
+    """Match clusters with labels one to one, such that as many rows as possible agree.
+
+    The matching behind `maximum_matching`: the sum of ``n`` over all rows of known cluster and
+    label.
+
+    Parameters
+    ----------
+    frame
+        Eager or lazy rows.
+    cluster, label
+        The two partitions; rows that lack one do not count.
+    weight
+        How often each row counts.
+    by
+        Slices: column names or expressions. Each has its own matching.
+    noise
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
+
+    Returns
+    -------
+    pl.DataFrame or pl.LazyFrame
+        One row per slice and matched pair, sorted: the slices, ``cluster``, ``label`` and ``n``,
+        the rows that have both (with ``weight``, the sum of their weights). A cluster or label that
+        no row matches is left out. With `noise` there may be several rows of the noise, each of
+        them one row of the frame.
+
+    Notes
+    -----
+    If several matchings are equally good, the result is one of them, and the same for the same
+    table. To read a stored table, pass its count as weight:
+    ``matching(table, cluster="cluster", label="label", weight="n")``.
+
+    References
+    ----------
+    Zaki, Meira (2020). Data Mining and Machine Learning, 2nd edition, chapter 17. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 1, 2, 2, 3], "y": ["a", "a", "a", "a", "a", "b"]})
+    >>> found = clustering.matching(df, cluster="c", label="y")
+    >>> found
+    shape: (2, 3)
+    ┌─────────┬───────┬─────┐
+    │ cluster ┆ label ┆ n   │
+    │ ---     ┆ ---   ┆ --- │
+    │ i64     ┆ str   ┆ i64 │
+    ╞═════════╪═══════╪═════╡
+    │ 1       ┆ a     ┆ 3   │
+    │ 3       ┆ b     ┆ 1   │
+    └─────────┴───────┴─────┘
+
+    Every row with the label of its cluster; null if the cluster is not matched:
+
+    >>> df.join(found, left_on="c", right_on="cluster", how="left")["label"].to_list()
+    ['a', 'a', 'a', None, None, 'b']
+    """
+    roles = {"cluster": cluster, "label": label, "weight": weight}
+    table = contingency.with_defaults(contingency(frame, by=by, **roles))
+    schema = table.collect_schema()
+    check_noise(maximum_matching.bind(noise=noise), schema)
+    slices = hidden_slices([column.meta.output_name() for column in columns_of(by)])
+    check_distinct([*slices, "cluster", "label", "n"])
+    keys = list(slices.values())
+    # Sorted first, so that the choice among equally good matchings does not depend on the rows.
+    lines = cells(table.rename(slices), keys, noise).sort("cluster", "label")
+    values = {name: schema[name] for name in ("cluster", "label")}
+    values["n"] = pl.Int64() if schema["w"].is_integer() else pl.Float64()
+
+    def chosen(frame: pl.DataFrame) -> pl.DataFrame:
+        mask = assigned(*(frame[name].cast(pl.Float64).to_numpy() for name in _NUMBERED))
+        pairs = frame.filter(pl.Series(mask, dtype=pl.Boolean))
+        return pairs.select(*keys, "cluster", "label", pl.col("w").cast(values["n"]).alias("n"))
+
+    pairs = map_slices(_with_numbers(lines, keys), keys, chosen, values)
+    return pairs.sort(*keys, "cluster", "label").rename({h: shown for shown, h in slices.items()})

@@ -26,6 +26,7 @@ __all__ = [
     "jaccard",
     "normalized_hubert",
     "pair_counts",
+    "pair_f1",
     "rand",
 ]
 
@@ -94,6 +95,47 @@ def jaccard() -> pl.Expr:
     0.25
     """
     return _similarity(quotient(_tp, _tp + _fp + _fn))
+
+
+@_paired(bounds=(0.0, 1.0))
+def pair_f1() -> pl.Expr:
+    """F1 of pairs: harmonic mean of precision and recall over pairs of rows.
+
+    Precision is the share of the pairs in one cluster that have one label, recall the share of the
+    pairs with one label that are in one cluster.
+
+    Formula: 2 tp / (2 tp + fp + fn) with the counts of `pair_counts`. Symmetric. It is 1 for
+    partitions that coincide, even if no pair shares a cluster. It orders clusterings as `jaccard`,
+    J, does: 2 J / (1 + J).
+
+    Range 0 to 1; ideal 1; higher is better.
+
+    Parameters
+    ----------
+    noise
+        A cluster of which each row becomes a cluster of its own, such as -1. Default: no cluster is
+        noise.
+
+    Notes
+    -----
+    Also known as the Dice index of pairs. scikit-learn has no such metric; its
+    ``pair_confusion_matrix`` holds twice the counts. `f_measure` compares clusters instead of
+    pairs.
+
+    References
+    ----------
+    Manning, Raghavan, Schütze (2008). Introduction to Information Retrieval, chapter 16. Cambridge
+    University Press.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "y": ["a", "a", "a", "b"]})
+    >>> df.pipe(clustering.pair_f1, cluster="c", label="y")
+    0.4
+    """
+    return _similarity(quotient(2 * _tp, 2 * _tp + _fp + _fn))
 
 
 @_paired(bounds=(0.0, 1.0))

@@ -12,7 +12,7 @@ import polars as pl
 from polarsfair._engine.metric import Metric, Variant
 from polarsfair._engine.slices import aggregated, hidden, joined, over
 from polarsfair._engine.tally import Tally
-from polarsfair._formula import quotient
+from polarsfair._formula import clean, quotient
 from polarsfair.clustering._internal.cluster_pairs import NEAREST, WIDTH, WORST, with_rivals
 from polarsfair.clustering._internal.digits import COARSE, VANISHED, means_of, square
 from polarsfair.clustering._internal.points import (
@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 
     from polarsfair._typing import IntoColumn, IntoFeatures
 
-__all__ = ["calinski_harabasz", "davies_bouldin", "dunn_centroid", "radii"]
+__all__ = [
+    "ball_hall",
+    "calinski_harabasz",
+    "davies_bouldin",
+    "dunn_centroid",
+    "radii",
+    "xie_beni",
+]
 
 _GAP = hidden("gap")
 
@@ -143,6 +150,8 @@ def _rivals_by_mean(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 _SEVERAL = (WEIGHT > 0).sum() > 1
+_TOTAL = pl.col("ssw").sum()
+_HAS_DIGITS = (_TOTAL == 0) | (_TOTAL >= VANISHED)
 
 
 _of_means = functools.partial(internal, check=check_means)
@@ -178,10 +187,43 @@ def calinski_harabasz() -> pl.Expr:
     """
     count, size = (WEIGHT > 0).sum(), WEIGHT.sum()
     between = (WEIGHT * pl.col(_GAP)).sum() / (count - 1)
-    total = pl.col("ssw").sum()
-    known = (total == 0) | (total >= VANISHED)
-    inside = total / (size - count)
-    return pl.when(_SEVERAL & (size > count) & known).then(quotient(between, inside))
+    inside = _TOTAL / (size - count)
+    return pl.when(_SEVERAL & (size > count) & _HAS_DIGITS).then(quotient(between, inside))
+
+
+@_of_means(moments, view=clusters, bounds=(0.0, math.inf), better="lower", ideal=0.0)
+def ball_hall() -> pl.Expr:
+    """Mean over clusters of the mean squared distance of the rows to the mean of their cluster.
+
+    It falls as clusters are split, to 0 with a cluster per row. Compare only clusterings with the
+    same number of clusters, or look for the largest step from one number of clusters to the next.
+
+    Formula: mean over clusters i of S_i / n_i. S_i is the sum of the squared distances of the rows
+    of the cluster to its mean, and n_i the number of these rows.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Notes
+    -----
+    Every cluster counts the same, whatever its size. Some libraries divide the sum of all S_i by
+    the number of rows, or by the number of clusters, instead.
+
+    References
+    ----------
+    Ball, Hall (1965). ISODATA, a Novel Method of Data Analysis and Pattern Classification. Stanford
+    Research Institute.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> df.pipe(clustering.ball_hall, cluster="c", features=["x"])
+    0.625
+    """
+    there = WEIGHT > 0
+    # A spread that is unknown is NaN, and so is the mean.
+    return pl.when(_HAS_DIGITS).then(clean((pl.col("ssw") / WEIGHT).filter(there).mean()))
 
 
 def _mean_of_worst() -> pl.Expr:
@@ -294,3 +336,39 @@ def dunn_centroid() -> pl.Expr:
     """
     several = _SEVERAL & (WEIGHT.max() > 1)
     return pl.when(several).then(quotient(pl.col(NEAREST).min(), pl.col("radius").max()))
+
+
+@_of_means(moments, view=_rivals, bounds=(0.0, math.inf), better="lower", ideal=0.0)
+def xie_beni() -> pl.Expr:
+    """Mean squared distance of rows to the mean of their cluster, over that of the nearest means.
+
+    Small if clusters are compact and even the two nearest ones are apart.
+
+    Formula: S / (n min over i < j of |m_i - m_j|^2). S is the sum of the squared distances of rows
+    to the mean of their cluster, n the number of rows, and m_i the mean of a cluster. Undefined
+    with one cluster.
+
+    Range 0 to inf; ideal 0; lower is better.
+
+    Notes
+    -----
+    The index of fuzzy clusters, for clusters without degrees of membership. It is infinite if two
+    clusters have the same mean, and undefined if all rows are one point.
+
+    References
+    ----------
+    Xie, Beni (1991). A Validity Measure for Fuzzy Clustering. IEEE Transactions on Pattern Analysis
+    and Machine Intelligence 13(8), 841-847.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import clustering
+    >>> df = pl.DataFrame({"c": [1, 1, 2, 2], "x": [0.0, 1.0, 4.0, 6.0]})
+    >>> round(df.pipe(clustering.xie_beni, cluster="c", features=["x"]), 4)
+    0.0309
+    """
+    width = (_TOTAL / WEIGHT.sum()).sqrt()
+    # The square of a ratio: the square of a small or large distance would vanish or overflow.
+    ratio = quotient(width, pl.col(NEAREST).min())
+    return pl.when(_SEVERAL & _HAS_DIGITS).then(ratio * ratio)

@@ -10,15 +10,24 @@ import functools
 import operator
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, exactly, is_number, schema_of
+from polarsfair._engine.columns import (
+    as_column,
+    check_columns,
+    exactly,
+    feature_shown,
+    field_of,
+    is_number,
+    opened_feature,
+    schema_of,
+)
 from polarsfair._engine.faults import Fault, raise_faults
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import ONE, Rows, key
-from polarsfair._engine.slices import hidden, joined, over
+from polarsfair._engine.slices import MARK, hidden, joined, over
 from polarsfair._engine.tally import Tally
 from polarsfair.clustering._external.contingency import whole
 from polarsfair.clustering._internal.digits import (
@@ -182,13 +191,21 @@ def features_of(
     """Return the feature columns of the row side, and the names of the features."""
     parts = [features] if isinstance(features, (str, pl.Expr)) else list(features or ())
     columns = [column for part in parts for column in _single(rows, part)]
-    names = [column.meta.output_name() for column in columns]
+    named = {FEATURE + column.meta.output_name(): column for column in columns}
+    _check_features([column.meta.output_name() for column in columns])
+    schema = schema_of(rows, named)
+    given: list[tuple[str, pl.Expr]] = []
+    for feature, column in named.items():
+        name, dtype = feature.removeprefix(FEATURE), schema[feature]
+        if numeric:
+            _check_number(name, dtype)
+        given += opened_feature(name, column, dtype).items()
+    names = [name for name, _ in given]
     _check_features(names)
-    given = {FEATURE + name: column for name, column in zip(names, columns, strict=True)}
-    schema = schema_of(rows, given)
-    if not numeric:
-        return given, names
-    return {name: _as_number(column, name, schema[name]) for name, column in given.items()}, names
+    # Small integers wrap when squared, small floats lose digits.
+    return {
+        FEATURE + name: column.cast(pl.Float64) if numeric else column for name, column in given
+    }, names
 
 
 def _single(rows: pl.LazyFrame, feature: str | pl.Expr) -> list[pl.Expr]:
@@ -201,7 +218,7 @@ def _single(rows: pl.LazyFrame, feature: str | pl.Expr) -> list[pl.Expr]:
     if column.meta.is_column_selection():
         return [exactly(name) for name in names]
     # The same expression of several columns, one at a time.
-    return [pl.struct(column).struct.field(name).alias(name) for name in names]
+    return [field_of(pl.struct(column), names, name).alias(name) for name in names]
 
 
 def _check_features(names: Sequence[str]) -> None:
@@ -214,12 +231,13 @@ def _check_features(names: Sequence[str]) -> None:
             raise ValueError(msg)
 
 
-def _as_number(column: pl.Expr, name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a feature as Float64: small integers wrap when squared, small floats lose digits."""
-    if is_number(dtype):
-        return column.cast(pl.Float64)
+def _check_number(name: str, dtype: pl.DataType) -> None:
+    """Raise if a feature holds neither numbers nor lists of them."""
+    inner: Any = dtype.inner if isinstance(dtype, (pl.Array, pl.List)) else dtype
+    if is_number(inner) or inner.is_nested():
+        return
     msg = (
-        f"the feature {name.removeprefix(FEATURE)!r} is {dtype}, not a number: leave it out, or"
+        f"the feature {name!r} is {dtype}, not a number: leave it out, or"
         " turn it into numbers with an expression; `silhouette` and `beta_cv` compare categories"
         ' with `metric="hamming"`'
     )
@@ -284,10 +302,14 @@ def counted_frequencies(points: Points, lines: pl.LazyFrame) -> pl.LazyFrame:
 
 def not_finite(name: str, bad: pl.Expr) -> Fault:
     """Return the fault of a feature that is NaN or infinite."""
+    number = f'pl.col("{name}").fill_nan(None)'
+    if name.startswith(MARK):
+        array = name.removeprefix(MARK).rpartition(" ")[0]
+        number = f'pl.col("{array}").arr.eval(pl.element().fill_nan(None))'
     return Fault(
         bad,
-        f"the feature {name!r} holds NaN or an infinite value: make it null to leave the row out,"
-        f' such as `pl.col("{name}").fill_nan(None)`',
+        f"the feature {feature_shown(name)} holds NaN or an infinite value: make it null to leave"
+        f" the row out, such as `{number}`",
     )
 
 

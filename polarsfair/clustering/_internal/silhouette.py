@@ -211,8 +211,9 @@ def silhouette() -> pl.Expr:
     if there is one cluster, or a cluster per row (0 here). Spark's evaluator uses
     ``"sqeuclidean"`` by default, which moves values towards -1 and 1. The mean of
     `silhouette_by_cluster` gives small clusters the same weight as large ones. A weight is a
-    frequency. To leave noise out, or to make each of its rows a cluster, write it as an expression
-    in ``cluster=``. Beyond 50,000 rows see also `silhouette_estimate`.
+    frequency. Beyond 50,000 rows see also `silhouette_estimate`. Measures from points have no
+    ``noise=``: leave noise out with an expression, as below, because rows without a cluster do not
+    count.
 
     References
     ----------
@@ -228,6 +229,13 @@ def silhouette() -> pl.Expr:
     0.6537
     >>> round(df.pipe(clustering.silhouette, cluster="c", features=["x"], metric="sqeuclidean"), 4)
     0.8629
+
+    With rows of noise, here those of cluster -1:
+
+    >>> noisy = pl.DataFrame({"c": [1, 1, 2, 2, -1], "x": [0.0, 1.0, 4.0, 6.0, 3.0]})
+    >>> known = pl.when(pl.col("c") != -1).then("c")
+    >>> round(noisy.pipe(clustering.silhouette, cluster=known, features=["x"]), 4)
+    0.6537
     """
     return mean_silhouette()
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
-from polarsfair._engine.frames import as_lazy, lazy_or_eager
+from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.rows import ONE
 from polarsfair._engine.slices import hidden, joined, map_slices
 from polarsfair.clustering._internal.points import content_hash, features_of
-from polarsfair.clustering._tendency.uniformity import box_of, high, low, points_in
+from polarsfair.clustering._tendency.uniformity import box_of, high, low, reference_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -100,7 +100,7 @@ def hopkins(
     if reference is None:
         uniform = _uniform(chosen, box, columns, seed)
     else:
-        uniform, _ = points_in(as_lazy(reference), features)
+        uniform = reference_in(reference, features, columns)
     near = _nearest(rows, _numbered(chosen, uniform, columns), columns)
     power = float(len(columns)) if exponent is None else float(exponent)
     return _statistic(near, box, power)

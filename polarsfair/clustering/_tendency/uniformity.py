@@ -42,6 +42,20 @@ def points_in(frame: pl.LazyFrame, features: IntoFeatures) -> tuple[pl.LazyFrame
     return frame.select(**given).drop_nulls(list(given)), dict(zip(given, names, strict=True))
 
 
+def reference_in(
+    reference: IntoFrame, features: IntoFeatures, columns: Mapping[str, str]
+) -> pl.LazyFrame:
+    """Return the points of a reference, which has the features of the rows, `columns`."""
+    points, names = points_in(as_lazy(reference), features)
+    if list(names) != list(columns):
+        msg = (
+            f"`reference` has {len(names)} features and the rows have {len(columns)}: pass arrays"
+            " of the same width"
+        )
+        raise TypeError(msg)
+    return points
+
+
 def box_of(rows: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
     """Return one line with the number of rows and the bounds of every feature."""
     totals = {column: hidden("sum", column) for column in columns}
@@ -148,7 +162,7 @@ def spatial_histogram(
     box = box_of(rows, columns).cache()
     counts = _cells(rows, box, list(columns), bins).with_columns(own="n", other=_NO_ROWS)
     if reference is not None:
-        others, _ = points_in(as_lazy(reference), features)
+        others = reference_in(reference, features, columns)
         other = _cells(others, box, list(columns), bins).with_columns(own=_NO_ROWS, other="n")
         counts = summed(pl.concat([counts, other]), ["cell", "cells"], ["own", "other"])
     compare = functools.partial(
@@ -269,18 +283,19 @@ def distance_distribution(
         msg = f"`bins` is at least 1 and `alpha` at least 0; got {bins}, {alpha}"
         raise ValueError(msg)
     check_seed(seed)
-    both = [_few_rows(frame, features, own=True)]
+    rows, columns = points_in(frame, features)
+    both = [_few_rows(rows, columns, own=True)]
     if reference is not None:
-        both.append(_few_rows(as_lazy(reference), features, own=False))
+        others = reference_in(reference, features, columns)
+        both.append(_few_rows(others, columns, own=False))
     compare = functools.partial(
         _distance_divergence, bins=bins, alpha=alpha, seed=seed, drawn=reference is None
     )
     return one_line(pl.concat(both), compare, ("divergence",))
 
 
-def _few_rows(frame: pl.LazyFrame, features: IntoFeatures, *, own: bool) -> pl.LazyFrame:
+def _few_rows(rows: pl.LazyFrame, columns: Mapping[str, str], *, own: bool) -> pl.LazyFrame:
     """Return the features of the rows, or raise before they are gathered if there are too many."""
-    rows, columns = points_in(frame, features)
     message = (
         f"`distance_distribution` computes the distances of all pairs of rows, and there are more"
         f" than {LIMIT:,}: sample them, `df.sample(50_000)`, or use `spatial_histogram` or"

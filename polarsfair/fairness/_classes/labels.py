@@ -10,8 +10,9 @@ import polars as pl
 
 from polarsfair._engine.columns import as_column, check_columns
 from polarsfair._engine.compare import compare
-from polarsfair._engine.group_pairs import PAIR, SIDE
+from polarsfair._engine.group_pairs import PAIR, REFERENCE, SIDE, enough
 from polarsfair._engine.metric import define
+from polarsfair._engine.reference import OVERALL, REST, mark_reference
 from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
 from polarsfair._engine.slices import every_slice, over
 from polarsfair._engine.tally import Tally
@@ -415,8 +416,8 @@ strata = Tally(
 )
 
 
-def _disparities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """View one line per group: its disparity, averaged over the strata."""
+def _disparities(table: pl.LazyFrame, keys: Sequence[str], *, ref: Any = None) -> pl.LazyFrame:
+    """View one line per group that is compared: its disparity, averaged over the strata."""
     roles = ("group", "label", "strata")
     known = table.filter(pl.all_horizontal(*(pl.col(r).is_not_null() for r in roles), _W > 0))
     accepted = pl.when("label").then(_W).otherwise(0).cast(pl.Float64).sum()
@@ -431,7 +432,21 @@ def _disparities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     whole = over(size.sum(), keys)
     lines = cells.with_columns(disparity=(parts[0] - parts[1]) * stratum / whole)
     lines = lines.group_by(*keys, "group").agg(disparity=pl.col("disparity").sum().clip(-1.0, 1.0))
-    return every_slice(table, lines, keys)
+    return every_slice(table, _beside_reference(lines, keys, ref), keys)
+
+
+def _beside_reference(lines: pl.LazyFrame, keys: Sequence[str], ref: Any) -> pl.LazyFrame:
+    """Return the lines of the groups that are compared; of none, if there is nothing beside them.
+
+    Every group is compared with all rows, so that OVERALL and REST leave out no group. As ever,
+    a group alone is everyone, and has no rest.
+    """
+    if ref is OVERALL:
+        return lines
+    if ref is None or ref is REST:
+        return lines.filter(over(enough(pl.len()), keys))
+    marked = mark_reference(lines, ref, REFERENCE)
+    return marked.filter(~pl.col(REFERENCE) & over(pl.col(REFERENCE).any(), keys))
 
 
 @define(
@@ -444,11 +459,11 @@ def _disparities(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     bounds=(-1.0, 1.0),
     better="ideal",
 )
-def conditional_demographic_disparity() -> pl.Expr:
+def conditional_demographic_disparity(*, ref: Any = None) -> pl.Expr:
     """A group's share of the rejected minus its share of the accepted, averaged over strata.
 
     If it is positive, the group has a larger share of the rejected than of the accepted among rows
-    of the same stratum. The value of the group farthest from 0 is returned.
+    of the same stratum.
 
     Formula, with n the rows, R the rejected and A the accepted rows of known group in stratum i::
 
@@ -460,11 +475,16 @@ def conditional_demographic_disparity() -> pl.Expr:
     ----------
     strata
         The column (a role) that holds the stratum: groups are compared within strata.
+    ref
+        A group: the value of the other group that is farthest from 0, with its sign. With
+        ``pf.OVERALL`` or ``pf.REST``, that of any group. Without it, the largest magnitude of any
+        group, unsigned.
 
     Notes
     -----
-    Each group is compared with all rows, so that there is no ``ref``. It is SageMaker Clarify's
-    CDDL, and its CDDPL with the predictions as ``label``. If no row of a stratum is accepted (or
+    Each group is compared with all rows: ``ref`` only chooses whose value is returned. For one
+    group and all others, ``group=pl.col("sex") == "F", ref=False``, it is SageMaker Clarify's CDDL,
+    and its CDDPL with the predictions as ``label``. If no row of a stratum is accepted (or
     rejected), that share is 0, as in Clarify. AIF360's function of this name averages over the
     groups instead.
 
@@ -484,12 +504,16 @@ def conditional_demographic_disparity() -> pl.Expr:
     ...         "town": ["A", "A", "B", "B"],
     ...     }
     ... )
-    >>> df.pipe(
-    ...     fairness.conditional_demographic_disparity, group="sex", label="loan", strata="town"
-    ... )
-    -1.0
+    >>> roles = {"group": "sex", "label": "loan", "strata": "town"}
+    >>> df.pipe(fairness.conditional_demographic_disparity, **roles)
+    1.0
 
-    Women have 1 and men -1, equally far from 0: of such a tie the lower is reported.
+    Women are all of the rejected, and men all of the accepted:
+
+    >>> df.pipe(fairness.conditional_demographic_disparity, **roles, ref="M")
+    1.0
+    >>> df.pipe(fairness.conditional_demographic_disparity, **roles, ref="F")
+    -1.0
     """
     value = pl.col("disparity")
-    return pl.when(value.count() > 1).then(farthest(value, value.abs()))
+    return value.abs().max() if ref is None else farthest(value, value.abs())

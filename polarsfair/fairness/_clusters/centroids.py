@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
+from polarsfair._engine.columns import exactly, feature_shown, opened_feature
 from polarsfair._engine.compare import known_as, ratio
 from polarsfair._engine.faults import counted
 from polarsfair._engine.frames import as_lazy, is_lazy
@@ -98,12 +99,13 @@ def _with_distance(rows: Rows, features: Mapping[str, str], centroids: IntoFrame
 
 def _one_line(centroids: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     """Return all centroids as one line: a list per feature."""
+    centroids = _with_members(centroids, names)
     schema = centroids.collect_schema()
     for name in names:
         if name not in schema:
             msg = (
-                f"`centroids` lacks the feature {name!r}: it is a frame with a row per centroid and"
-                f" the columns of `features`, and has {schema.names()}"
+                f"`centroids` lacks the feature {feature_shown(name)}: it is a frame with a row per"
+                f" centroid and the columns of `features`, and has {schema.names()}"
             )
             raise ColumnNotFoundError(msg)
         if not schema[name].is_numeric():
@@ -117,6 +119,25 @@ def _one_line(centroids: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
         *(value.implode().alias(name) for name, value in values.items()),
         (~finite).any().cast(pl.Int64).alias(_BAD_CENTROIDS),
     )
+
+
+def _with_members(centroids: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """Add the members of arrays that are features, each as a column."""
+    added: dict[str, pl.Expr] = {}
+    for array, dtype in centroids.collect_schema().items():
+        members = (
+            opened_feature(array, exactly(array), dtype) if dtype.base_type() == pl.Array else {}
+        )
+        if any(name in names for name in members):
+            if not set(members) <= set(names):
+                width = sum(name in names for name in members)
+                msg = (
+                    f"`centroids` has {array!r} as {dtype}, and the rows have arrays of width"
+                    f" {width}: pass centroids of the same features"
+                )
+                raise TypeError(msg)
+            added |= members
+    return centroids.with_columns(**added)
 
 
 def _centroid(feature: str) -> str:

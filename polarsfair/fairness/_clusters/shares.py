@@ -18,7 +18,7 @@ from polarsfair._engine.group_pairs import (
     other_of,
     sums_of_the_rest,
 )
-from polarsfair._engine.metric import define
+from polarsfair._engine.metric import OfGroups, define
 from polarsfair._engine.reference import OVERALL, Everyone
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import every_slice, hidden_slices, joined, over
@@ -180,7 +180,7 @@ _of_clusters = functools.partial(define, clusters, "outcome", of=FairnessMetric)
     ideal=1.0,
     bounds=(0.0, 1.0),
     better="higher",
-    n=pl.col("n").sum,
+    n=OfGroups(compared=False),
 )
 def cluster_balance() -> pl.Expr:
     """Smallest agreement of a group's share of a cluster with its share of all rows.

@@ -19,7 +19,7 @@ from polarsfair._engine.columns import (
 )
 from polarsfair._engine.faults import Fault, binary_message, checked_rows
 from polarsfair._engine.groups import group_parts
-from polarsfair._engine.slices import hidden
+from polarsfair._engine.slices import MARK, hidden
 from polarsfair.fairness._mitigation.draws import draws, sides
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Unknown: TypeAlias = Literal["error", "keep"]
 
 RESULT, PROBABILITY = "fair_pred", hidden("probability")
+"""The default name of the fair decision; the column of the probability to be selected."""
+
 _KEEP, _TURN = hidden("keep"), hidden("turn")
 FEW = 16
 """Groups up to which conditions are faster than a join, which copies all columns."""
@@ -46,8 +48,10 @@ def transformed(
     unknown: Unknown,
     seed: int,
     score_range: tuple[float, float] | None = None,
+    name: str = RESULT,
 ) -> pl.LazyFrame:
     """Add the fair decision to every row; scores outside `score_range` are refused."""
+    check_name(rows, name)
     if unknown not in ("error", "keep"):
         msg = f'`unknown` is "error" or "keep", got {unknown!r}'
         raise ValueError(msg)
@@ -64,7 +68,23 @@ def transformed(
     faults = {_unknown_group(rates): absent} if unknown == "error" else {}
     faults |= outside(column, score_range) if score_range else {}
     fair = flipped(column, draw, faults) if flips else thresholded(column, draw, faults)
-    return lines.with_columns(fair.alias(RESULT)).drop(PROBABILITY)
+    return lines.with_columns(fair.alias(name)).drop(PROBABILITY)
+
+
+def check_name(rows: pl.LazyFrame, name: object) -> None:
+    """Raise if a column cannot be added under this name."""
+    if not isinstance(name, str):
+        msg = f'`name` is the name of the new column, such as `name="{RESULT}"`; got {name!r}'
+        raise TypeError(msg)
+    if name.startswith(MARK):
+        msg = f'`name` cannot begin with {MARK!r}: choose another, such as `name="{RESULT}"`'
+        raise ValueError(msg)
+    if name in rows.collect_schema():
+        msg = (
+            f"the frame already has a column {name!r}, which would be replaced: name the new"
+            f' column, such as `name="{name}_2"`, or leave out the old one, `frame.drop({name!r})`'
+        )
+        raise ValueError(msg)
 
 
 # --- looking up a group -------------------------------------------------------------------------

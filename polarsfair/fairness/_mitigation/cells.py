@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -142,8 +143,15 @@ def mean_cost(cells: pl.DataFrame, cost: Sequence[Sequence[float]]) -> float:
     return total / sum(float(cells[cell].sum()) for cell in CELLS)
 
 
+EVERYONE, NO_ONE, OK = "everyone", "no one", "ok"
+"""The status of a group: whether all of its rows are selected, none, or some."""
+
+_NEARLY = 1e-9
+"""Shares of rows up to which selecting them, or not, is rounding."""
+
+
 def achieved(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Return every group's rates after the repair, and the accuracy that it cost."""
+    """Return every group's rates after the repair, its status, and the accuracy that it cost."""
     size = _TN + _FP + _FN + _TP
     right = quotient(_TN + _TP, size)
     return after.select(
@@ -153,7 +161,33 @@ def achieved(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
         false_positive_rate=quotient(_FP, _FP + _TN),
         selection_rate=quotient(_TP + _FP, size),
         accuracy=right,
-    ).with_columns(accuracy_cost=before.select(right).to_series() - pl.col("accuracy"))
+    ).with_columns(
+        accuracy_cost=before.select(right).to_series() - pl.col("accuracy"),
+        status=_status(pl.col("selection_rate")),
+    )
+
+
+def _status(selected: pl.Expr) -> pl.Expr:
+    everyone = pl.when(selected >= 1 - _NEARLY).then(pl.lit(EVERYONE))
+    return everyone.when(selected <= _NEARLY).then(pl.lit(NO_ONE)).otherwise(pl.lit(OK))
+
+
+_OF_THE_CALLER = 4
+"""The caller of `fit`, counted from `warn_if_trivial`."""
+
+
+def warn_if_trivial(achieved: pl.DataFrame) -> None:
+    """Warn if groups are equal only because all rows of all groups are selected, or none."""
+    status, *others = achieved["status"].unique()
+    if others or status == OK:
+        return
+    costs = {EVERYONE: ("positives", "[[0, 5], [1, 0]]"), NO_ONE: ("negatives", "[[0, 1], [5, 0]]")}
+    kind, cost = costs[status]
+    msg = (
+        f"parity is trivial, because every group has the status {status!r} (see `achieved`): try a"
+        f" weaker goal, or let false {kind} cost more, such as `cost={cost}`"
+    )
+    warnings.warn(msg, UserWarning, stacklevel=_OF_THE_CALLER)
 
 
 def check_few(groups: int, scores: int) -> None:

@@ -140,7 +140,7 @@ def _count_moments(
     lines, keys = rows.frame.with_columns(**known, **bin_of), [*rows.keys, *known, *bin_of]
     if weight is not None:
         # Rows of their own: if they were those of the lines, all rows would wait for the means.
-        plain = Rows.of(frame, by, group=None, weight=None, more=None, **roles)
+        plain = Rows.of(frame, by, group=group, weight=None, more=None, **roles)
         table = _weighted_moments(rows, lines, keys, _centres(plain))
     else:
         table = _moments(lines, keys)
@@ -197,7 +197,7 @@ def _centre(name: str) -> str:
 
 
 def _centres(rows: Rows) -> pl.LazyFrame:
-    """Return the unweighted means of every slice, over its finite numbers."""
+    """Return the unweighted means of every slice and group, over its finite numbers."""
     finite = {name: pl.when(pl.col(name).is_finite()).then(pl.col(name)) for name in rows.columns}
     means = {_centre(name): value.mean().fill_null(0.0) for name, value in finite.items()}
     return aggregated(rows.frame, rows.keys, means)
@@ -206,12 +206,15 @@ def _centres(rows: Rows) -> pl.LazyFrame:
 def _weighted_moments(
     rows: Rows, lines: pl.LazyFrame, keys: Sequence[str], centres: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Compute weighted moments, about the unweighted means of the slice."""
+    """Compute weighted moments, about the unweighted means of the slice and group.
+
+    The means of all groups together would be too far from those of each: squares of such distances
+    have no digits left for the spread within a group.
+    """
     errors = _errors(lines)
     numbers, product = ["pred", *["label"] * bool(errors)], hidden("product")
     off = {name: pl.col(name) - pl.col(_centre(name)) for name in numbers}
-    slices = list(rows.slices.values())
-    lines = joined(lines, centres, slices, how="left").with_columns(**off, **errors)
+    lines = joined(lines, centres, rows.keys, how="left").with_columns(**off, **errors)
     values = {hidden(name, 1): pl.col(name) for name in numbers}
     values |= {hidden(name, 2): pl.col(name) ** 2 for name in numbers}
     values |= {product: _PRED * _LABEL} if errors else {}

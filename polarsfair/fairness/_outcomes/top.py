@@ -40,7 +40,7 @@ __all__ = [
     "z_score_difference",
 ]
 
-_KEPT, _KEPT_LABELLED, _SIZE = pl.col("kept"), pl.col("kept_labelled"), pl.col("size")
+_KEPT, KEPT_LABELLED, _SIZE = pl.col("kept"), pl.col("kept_labelled"), pl.col("size")
 _BOTH = ("pred", "label")
 _NOISE = 1e-14
 """Means that are smaller, in standard deviations times the root of the rows, are rounding."""
@@ -77,7 +77,12 @@ def _edge_share() -> pl.Expr:
 
 @_rate(("pred",), n=_kept_rows)
 def _kept_mean() -> pl.Expr:
-    """Mean of the predictions that are kept; 0 if it is only rounding of their sum."""
+    """Mean of the predictions that are kept."""
+    return mean_of_kept()
+
+
+def mean_of_kept() -> pl.Expr:
+    """Return the mean of the predictions that are kept; 0 if it is only rounding of their sum."""
     mean = mean_over("pred_mean", _KEPT)
     squares = about_mean("pred_m2", "pred_mean", "pred_mean", _KEPT)
     # Predictions that cancel out leave some rounding, of either sign, which differs between runs.
@@ -89,7 +94,7 @@ def _kept_mean() -> pl.Expr:
 @_rate(("pred",), bounds=(0.0, math.inf), n=_kept_rows)
 def _kept_variance() -> pl.Expr:
     """Variance of the predictions that are kept, as of a population."""
-    return quotient(_squares("pred", _KEPT), _KEPT.sum())
+    return quotient(squares_about_mean("pred", _KEPT), _KEPT.sum())
 
 
 @_rate(("pred",), bounds=(0.0, math.inf), n=_kept_rows)
@@ -101,7 +106,7 @@ def _kept_weight() -> pl.Expr:
 @_rate(_BOTH, bounds=(-1.0, 1.0), n=_kept_labelled_rows)
 def _correlation() -> pl.Expr:
     """Pearson's correlation of prediction and label."""
-    weight = _KEPT_LABELLED
+    weight = KEPT_LABELLED
     spreads = [_spread(name, weight) for name in ("pred", "label")]
     product = about_mean("pred_label", "pred_mean", "label_mean", weight)
     return clean(product / (spreads[0] * spreads[1])).clip(-1.0, 1.0)
@@ -109,11 +114,11 @@ def _correlation() -> pl.Expr:
 
 def _spread(name: str, weight: pl.Expr) -> pl.Expr:
     """Return the root of the sum of squares about the mean; null for a constant."""
-    squares = _squares(name, weight)
+    squares = squares_about_mean(name, weight)
     return pl.when(squares > 0).then(squares.sqrt())
 
 
-def _squares(name: str, weight: pl.Expr) -> pl.Expr:
+def squares_about_mean(name: str, weight: pl.Expr) -> pl.Expr:
     """Return the sum of squares about the mean; 0 if it is only rounding."""
     mean = f"{name}_mean"
     squares = about_mean(f"{name}_m2", mean, mean, weight)
@@ -124,18 +129,19 @@ def _squares(name: str, weight: pl.Expr) -> pl.Expr:
 @_rate(_BOTH, bounds=(0.0, math.inf), ideal=0.0, better="lower", n=_kept_labelled_rows)
 def _rmse() -> pl.Expr:
     """Root of the mean squared error."""
-    return _mean_error("squared_error").sqrt()
+    return mean_error("squared_error").sqrt()
 
 
 @_rate(_BOTH, bounds=(0.0, math.inf), ideal=0.0, better="lower", n=_kept_labelled_rows)
 def _mae() -> pl.Expr:
     """Mean absolute error."""
-    return _mean_error("abs_error")
+    return mean_error("abs_error")
 
 
-def _mean_error(name: str) -> pl.Expr:
-    kept = pl.when(_KEPT_LABELLED > 0).then(pl.col(name))
-    return quotient(kept.sum(), _KEPT_LABELLED.sum())
+def mean_error(name: str) -> pl.Expr:
+    """Return the mean of an error of the rows that are kept, from its sums."""
+    kept = pl.when(KEPT_LABELLED > 0).then(pl.col(name))
+    return quotient(kept.sum(), KEPT_LABELLED.sum())
 
 
 # --- comparisons of the rows at or above a quantile ---------------------------------------------
@@ -584,6 +590,6 @@ def jain_index() -> pl.Expr:
     >>> df.pipe(fairness.jain_index, pred="said", label="was")
     0.5
     """
-    known = _KEPT_LABELLED > 0
+    known = KEPT_LABELLED > 0
     absolute, squared = (pl.when(known).then(c).sum() for c in ("abs_error", "squared_error"))
-    return quotient(absolute * absolute, _KEPT_LABELLED.sum() * squared)
+    return quotient(absolute * absolute, KEPT_LABELLED.sum() * squared)

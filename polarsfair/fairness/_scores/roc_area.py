@@ -78,10 +78,9 @@ def _height(x: pl.Expr) -> pl.Expr:
     return own - other
 
 
-_SCORED = pl.col("low").is_not_null()
+_labelled = (pl.col("w") > 0) & pl.col("low").is_not_null()
 _groups_with_curves = OfGroups(
-    takes_part=(pl.col("w").filter(_SCORED & pl.col("label")).sum() > 0)
-    & (pl.col("w").filter(_SCORED & ~pl.col("label")).sum() > 0)
+    needs=((_labelled & pl.col("label")).sum(), (_labelled & ~pl.col("label")).sum())
 )
 """A group without positives or without negatives has no ROC curve."""
 

@@ -24,7 +24,7 @@ from polarsfair.ranking._lists.users import count_lists, count_relevant, lists_o
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._inputs import Inputs
 
 __all__ = ["gains"]
@@ -103,7 +103,7 @@ def _count_gains(
     by: Sequence[pl.Expr],
     *,
     actual: IntoFrame | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -166,8 +166,8 @@ def _count_gains(
     │ 2.0  ┆ 2.892789 ┆ 3.63093 ┆ 1     │
     └──────┴──────────┴─────────┴───────┘
     """
-    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group}
-    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group, "user": user}
+    roles = {"item": item, "score": score, "rank": rank, "relevance": relevance}
     inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
     one_of("ties", ties, ("item", "optimistic", "pessimistic", "expected"))
     check_order(inputs, ties, plan)
@@ -217,7 +217,7 @@ def _sums_of_hits(
     """Sum over the hits of every list, in every setting."""
     keys = inputs.keys
     counted = count_relevant(inputs, pairs).select(*inputs.actual_keys, "n_rel")
-    hits = hits.join(counted, on=inputs.actual_keys, nulls_equal=len(inputs.actual_keys) > 1)
+    hits = hits.join(counted, on=inputs.actual_keys, nulls_equal=bool(inputs.actual.keys))
     if not in_all_orders:
         so_far = _RANK.rank("ordinal").over(keys).cast(pl.Int64)
         hits = hits.with_columns(share=1.0, so_far=so_far)
@@ -316,6 +316,7 @@ gains = Tally(
     sums={"users": pl.col("users").sum()},
     defaults={},
     together=("user",),
+    single=("ties", "repeats", "plan", "max_grade"),
     passed_on=("convention", "discount", "p", "gain", "max_grade"),
 )
 

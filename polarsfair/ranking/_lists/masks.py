@@ -27,7 +27,7 @@ from polarsfair.ranking._lists.users import count_lists, lists_of_users
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._inputs import Inputs
 
 __all__ = ["lists"]
@@ -52,7 +52,7 @@ def _count_lists(
     by: Sequence[pl.Expr],
     *,
     actual: IntoFrame | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -119,8 +119,8 @@ def _count_lists(
     │ 1    ┆ 2     ┆ 1     ┆ 64    ┆ 1     ┆ 0       │
     └──────┴───────┴───────┴───────┴───────┴─────────┘
     """
-    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group}
-    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    frames: dict[str, Any] = {"actual": actual, "users": users, "group": group, "user": user}
+    roles = {"item": item, "score": score, "rank": rank, "relevance": relevance}
     inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
     depth = _depth(k)
     one_of("ties", ties, ("item", "optimistic", "pessimistic"))
@@ -159,7 +159,8 @@ def check_order(inputs: Inputs, ties: Ties, plan: Plan = "hits first") -> None:
 
 
 def _depth(k: Any) -> int:
-    depth = max((one for one in depths(k) if one is not None), default=WORD)
+    # Whole lists fit in one mask, or are refused when the query runs.
+    depth = max(WORD if one is None else one for one in depths(k))
     if depth > MOST:
         msg = f"a table of lists keeps at most {MOST} ranks, got k={depth}: use `ranking.gains`"
         raise ValueError(msg)
@@ -212,6 +213,7 @@ lists = Tally(
     sums={"users": pl.col("users").sum(), "repeats": pl.col("repeats").sum()},
     defaults={},
     together=("user",),
+    single=("ties", "repeats", "plan"),
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from polarsfair.ranking._lists.conventions import CUT, RANKS, RELEVANT, RETRIEVED, setting
@@ -9,6 +11,7 @@ from polarsfair.ranking._lists.list_values import ListValues, quality
 from polarsfair.ranking._lists.masks import N_REC, N_REL, K
 
 __all__ = [
+    "dcg",
     "err",
     "f1",
     "hit_rate",
@@ -56,6 +59,11 @@ def precision(
     RePlay and Spark divide by k, so that short lists score lower (``precision_by="k"`` or their
     conventions).
 
+    Unexpectedness is 1 minus the precision with respect to a baseline: `actual` is the first k
+    recommendations of the baseline, the hits are divided by k, and the mean is over the users of
+    the baseline. RePlay has the same value, except that a user without recommendations has 1 here
+    and 0 there.
+
     References
     ----------
     Manning, Raghavan, Schütze (2008). Introduction to Information Retrieval, chapter 8. Cambridge
@@ -70,6 +78,14 @@ def precision(
     >>> roles = {"user": "user", "item": "item", "score": "score"}
     >>> recs.pipe(ranking.precision, actual, k=2, **roles)
     0.5
+
+    Unexpectedness with respect to the most popular items:
+
+    >>> popular = pl.DataFrame({"user": [1, 1, 1, 2, 2], "item": [7, 9, 5, 7, 9]})
+    >>> first = popular.group_by("user", maintain_order=True).head(2)
+    >>> options = {"precision_by": "k", "average_over": "relevant"}
+    >>> 1 - recs.pipe(ranking.precision, first, k=2, **roles, **options)
+    0.25
     """
     return _ratio(lists.hits(), _BY[setting("precision_by", precision_by, convention)])
 
@@ -93,6 +109,11 @@ def recall(
     divides by min(k, n_rel), so that a perfect list scores 1 at every k
     (``recall_by="min(k, n_rel)"``).
 
+    With several models in one frame, ``by="model"`` returns a row per model. A user whom a model
+    has no recommendations for counts as 0 for that model, so that all models are averaged over the
+    same users. Precision and MAP leave such a user out (``average_over="relevant"`` counts 0 there
+    too).
+
     References
     ----------
     Manning, Raghavan, Schütze (2008). Introduction to Information Retrieval, chapter 8. Cambridge
@@ -107,6 +128,25 @@ def recall(
     >>> roles = {"user": "user", "item": "item", "score": "score"}
     >>> round(recs.pipe(ranking.recall, actual, k=2, **roles), 4)
     0.6667
+
+    Two models; the new one does not serve user 2:
+
+    >>> both = pl.concat(
+    ...     [
+    ...         recs.with_columns(model=pl.lit("old")),
+    ...         recs.filter(pl.col("user") == 1).with_columns(model=pl.lit("new")),
+    ...     ]
+    ... )
+    >>> both.pipe(ranking.recall, actual, k=2, by="model", **roles)
+    shape: (2, 2)
+    ┌───────┬──────────┐
+    │ model ┆ recall   │
+    │ ---   ┆ ---      │
+    │ str   ┆ f64      │
+    ╞═══════╪══════════╡
+    │ new   ┆ 0.166667 │
+    │ old   ┆ 0.666667 │
+    └───────┴──────────┘
     """
     return _ratio(lists.hits(), _BY[setting("recall_by", recall_by, convention)])
 
@@ -268,6 +308,48 @@ def ndcg(
         raise ValueError(msg)
     ideal = lists.ideal(_BY[over], name, p, cut=over == CUT)
     return _ratio(lists.discounted(name, p), ideal)
+
+
+@quality(average_over={"recommenders": "relevant"}, ideal=None, bounds=(0.0, math.inf))
+def dcg(
+    lists: ListValues,
+    *,
+    convention: str = "jurity",
+    gain: str | None = None,
+    discount: str | None = None,
+    p: float = 0.8,
+) -> pl.Expr:
+    """Discounted cumulative gain: hits discounted by rank, averaged over users.
+
+    Formula per user: ``sum of 1 / log2(1 + r) over the ranks r <= k of hits``. It is the numerator
+    of `ndcg`, averaged over the same users.
+
+    Range 0 to inf; no ideal; higher is better.
+
+    Notes
+    -----
+    Its size depends on k and on the number of relevant items: compare models on the same users
+    only. With `gain` the grades of `relevance` count. scikit-learn's ``dcg_score`` is
+    ``gain="linear", ties="expected"``. A convention sets the users and the discount, as for `ndcg`.
+    The mean is over users with a relevant item.
+
+    References
+    ----------
+    Järvelin, Kekäläinen (2002). Cumulated Gain-Based Evaluation of IR Techniques. ACM Transactions
+    on Information Systems 20(4), 422-446.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from polarsfair import ranking
+    >>> recs = pl.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 9], "score": [4, 3, 2, 1]})
+    >>> actual = pl.DataFrame({"user": [1, 1, 1, 2], "item": [5, 6, 7, 9]})
+    >>> roles = {"user": "user", "item": "item", "score": "score"}
+    >>> round(recs.pipe(ranking.dcg, actual, k=2, **roles), 4)
+    0.8155
+    """
+    del gain
+    return lists.discounted(setting("discount", discount, convention), p)
 
 
 @quality(in_order=True)

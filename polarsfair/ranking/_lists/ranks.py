@@ -16,6 +16,7 @@ import polars as pl
 
 from polarsfair._engine.rows import ONE
 from polarsfair._engine.slices import hidden
+from polarsfair.ranking._keys import RECS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,9 +46,10 @@ def without_repeats(inputs: Inputs, repeats: Repeats) -> Inputs:
     if repeats == "once":
         return inputs
     best = [pl.col(name).min() for name in ("score", "rank") if name in inputs.recs.columns]
-    pairs = inputs.recs.frame.group_by(*inputs.rec_keys, "item").agg(*best, pl.col("n").sum())
-    recs = replace(inputs.recs, frame=pairs)
-    return replace(inputs, recs=recs, again=(), refuses_repeats=repeats == "error")
+    pairs = inputs.lists.group_by(*inputs.rec_keys, "item").agg(*best, pl.col("n").sum())
+    known = pairs.filter(pl.col("item").is_not_null()) if RECS in inputs.nested else pairs
+    recs = replace(inputs.recs, frame=known)
+    return replace(inputs, recs=recs, lists=pairs, again=(), refuses_repeats=repeats == "error")
 
 
 def relevant_pairs(inputs: Inputs, *, counted: bool = False, graded: bool = False) -> pl.LazyFrame:
@@ -153,7 +155,7 @@ def _rows_per_hit(
     joined = inputs.reread(2).join(
         hits.rename({"item": _HIT_ITEM, "score": _HIT_SCORE}),
         on=inputs.rec_keys,
-        nulls_equal=len(inputs.rec_keys) > 1,
+        nulls_equal=bool(inputs.recs.keys),
         build_side="force_right",
     )
     counts = {**rows, COPIES: _ITSELF}

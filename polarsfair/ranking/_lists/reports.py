@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_anywhere, columns_of
+from polarsfair._engine.columns import check_anywhere, columns_of
 from polarsfair._engine.evaluate import prepare
-from polarsfair._engine.metric import Metric
-from polarsfair._engine.read import read_sorted
-from polarsfair._engine.request import check_names
+from polarsfair._engine.request import check_names, keys_of, listed_metrics
 from polarsfair._engine.rows import Role
 from polarsfair._engine.slices import hidden, summed
+from polarsfair._engine.tables import only, read_tables
 from polarsfair._engine.tally import check_distinct, check_keywords
 from polarsfair._typing import ROLES
 from polarsfair.ranking._inputs import fault_columns, grade_of, resolve
+from polarsfair.ranking._keys import user_columns
 from polarsfair.ranking._lists.conventions import CHOICES, CONVENTIONS
 from polarsfair.ranking._lists.gains import gains
 from polarsfair.ranking._lists.ranks import COPIES, hits_once, relevant_pairs
@@ -25,10 +25,12 @@ from polarsfair.ranking._types import lazy_if_any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polarsfair._engine.metric import Metric
     from polarsfair._typing import (
         IntoColumn,
         IntoFrame,
         IntoSlices,
+        IntoUser,
         ListKeywords,
         SupportKeywords,
         UserKeywords,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_conventions", "per_user", "support"]
 
 _USER = "user of the list"
-"""The slice of `per_user`, which cannot be named like the role `user`."""
+"""Begins the slices of `per_user`, which cannot be named like the role `user`."""
 
 
 @lazy_if_any
@@ -46,7 +48,7 @@ def per_user(
     actual: IntoFrame,
     metrics: Metric | Sequence[Metric],
     *,
-    user: IntoColumn,
+    user: IntoUser,
     by: IntoSlices | None = None,
     **keywords: Unpack[UserKeywords],
 ) -> pl.LazyFrame:
@@ -59,7 +61,8 @@ def per_user(
     metrics
         Quality metrics such as `ranking.ndcg`.
     user
-        The users: the first column of the result, after the slices.
+        The users: the first column of the result, after the slices; a list of columns, such as a
+        user and a day, is a column for each.
     by
         Slices, as in `evaluate`.
     **keywords
@@ -69,7 +72,8 @@ def per_user(
     -------
     pl.DataFrame or pl.LazyFrame
         A row per slice, user and k, sorted; lazy if one of the frames is. A user whom a mean leaves
-        out has null.
+        out has null. With ``by="model"``, a column of `recs`, a user whom a model does not serve
+        has a row for that model too: 0 in recall, null in precision.
 
     Examples
     --------
@@ -89,13 +93,12 @@ def per_user(
     │ 2    ┆ 0.5    ┆ 1.0 │
     └──────┴────────┴─────┘
     """
-    column = as_column(user, "user")
-    slices = [*columns_of(by), column.alias(_USER)]
-    request = prepare(recs, metrics, slices, {**keywords, "actual": actual, "user": user})
-    named = column.meta.output_name()
-    check_names(request.metrics, [*request.slices[:-1], named])
-    result = read_sorted(request.table, request.metrics, request.slices)
-    return result.rename({_USER: named})
+    parts = {f"{_USER} {i}": column for i, column in enumerate(user_columns(user))}
+    slices = [*columns_of(by), *(column.alias(name) for name, column in parts.items())]
+    call = prepare(recs, metrics, slices, {**keywords, "actual": actual, "user": user})
+    names = {name: column.meta.output_name() for name, column in parts.items()}
+    check_names(call.metrics, [*call.slices[: -len(names)], *names.values()])
+    return read_tables(call.requests, call.metrics, call.slices).rename(names)
 
 
 @lazy_if_any
@@ -103,7 +106,7 @@ def support(
     recs: pl.LazyFrame,
     actual: IntoFrame,
     *,
-    user: IntoColumn,
+    user: IntoUser,
     item: IntoColumn,
     relevance: IntoColumn | None = None,
     users: IntoFrame | None = None,
@@ -222,18 +225,20 @@ def compare_conventions(
     │ ranx       ┆ 0.5 │
     └────────────┴─────┘
     """
-    chosen = [metrics] if isinstance(metrics, Metric) else list(metrics)
+    chosen = listed_metrics(metrics)
     names = [metric.name for metric in chosen]
     slices = [column.meta.output_name() for column in columns_of(by)]
     check_distinct([*names, "convention", *slices])
     bound = [metric.bind(convention=name) for name in CONVENTIONS for metric in chosen]
-    request = prepare(recs, bound, by, {**keywords, "actual": actual})
-    size, more, order = len(chosen), request.metrics[0].result_keys, hidden("order")
-    check_names(request.metrics[:size], request.slices)
+    call = prepare(recs, bound, by, {**keywords, "actual": actual})
+    size, order = len(chosen), hidden("order")
+    more = keys_of(call.metrics)
+    check_names(call.metrics[:size], call.slices)
     parts = []
     for number, name in enumerate(CONVENTIONS):
-        own = request.metrics[number * size : (number + 1) * size]
+        own = call.metrics[number * size : (number + 1) * size]
         labels = pl.lit(name).alias("convention"), pl.lit(number).alias(order)
-        parts.append(read_sorted(request.table, own, request.slices).with_columns(*labels))
-    result = pl.concat(parts).sort(*request.slices, order, *more)
-    return result.select(*request.slices, "convention", *more, *names)
+        values = read_tables(only(call.requests, own), own, call.slices)
+        parts.append(values.with_columns(*labels))
+    result = pl.concat(parts).sort(*call.slices, order, *more)
+    return result.select(*call.slices, "convention", *more, *names)

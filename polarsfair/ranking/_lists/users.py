@@ -19,6 +19,7 @@ from polarsfair.ranking._inputs import (
     fault_columns,
     with_users,
 )
+from polarsfair.ranking._keys import ACTUAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,12 +57,13 @@ def lists_of_users(
 
 def _lengths(inputs: Inputs) -> pl.LazyFrame:
     """Count the recommendations of every list."""
-    columns = {"n_rec": ONE}
+    listed = pl.col("item").is_not_null()
+    columns = {"n_rec": listed.cast(pl.Int64)}
     if inputs.ranked:
-        columns[BAD_RANK] = (pl.col("rank") < 1).fill_null(value=True).cast(pl.Int64)
+        columns[BAD_RANK] = (listed & (pl.col("rank") < 1).fill_null(value=True)).cast(pl.Int64)
     if inputs.refuses_repeats:
-        columns[REPEATED_RECS] = pl.col("n") - 1
-    rows = inputs.reread(3).select(*inputs.rec_keys, **columns)
+        columns[REPEATED_RECS] = pl.when(listed).then(pl.col("n") - 1).otherwise(0)
+    rows = inputs.lists.select(*inputs.rec_keys, **columns)
     return summed(rows, inputs.rec_keys, columns)
 
 
@@ -73,10 +75,10 @@ def count_relevant(inputs: Inputs, pairs: pl.LazyFrame) -> pl.LazyFrame:
     rows = pairs.select(*keys, "item", **dict.fromkeys(again, pl.col("n") - 1))
     n_rel = pl.col("item").n_unique().cast(pl.Int64)
     counted = rows.group_by(keys).agg(n_rel.alias("n_rel"), *(pl.col(name).sum() for name in again))
-    if not inputs.graded:
+    if not inputs.graded and ACTUAL not in inputs.nested:
         return counted
     zero = pl.lit(0, dtype=pl.Int64)
-    present = inputs.actual.frame.select(*keys).group_by(keys).agg(n_rel=zero.sum())
+    present = inputs.truths.select(*keys).group_by(keys).agg(n_rel=zero.sum())
     return _one_per_key(pl.concat([counted, present], how="diagonal"), keys)
 
 

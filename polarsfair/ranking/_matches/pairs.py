@@ -39,7 +39,7 @@ from polarsfair.ranking._lists.masks import check_order
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._lists.ranks import Repeats, Ties
 
 __all__ = ["match_scores", "matches"]
@@ -50,7 +50,7 @@ POSITION = (_ABOVE, _TIED)
 
 _TOP = (pl.lit(0, dtype=pl.Int64).alias(_ABOVE), ONE.alias(_TIED))
 
-_GIVEN, _SHARE, _ITEMS, _ORDER = map(hidden, ("given score", "share", "items", "order"))
+GIVEN, _SHARE, _ITEMS, _ORDER = map(hidden, ("given score", "share", "items", "order"))
 
 WEIGHTED = {"weight": 1, "weight2": 2, "weighted": 1, "corrected": 1}
 """The sums that contain the propensity, and its power in them."""
@@ -63,11 +63,11 @@ _OF_ITEMS = ("items", "item_set")
 _MERGED = {name: pl.col(name).sum() for name in SUMS} | {n: pl.col(n).max() for n in _OF_ITEMS}
 """How the sums merge; the number of items and which they are, without propensities, are facts."""
 
-_VALUE, _PREDICTED, _SCORE = (pl.col(name) for name in ("value", "predicted", _GIVEN))
+_VALUE, _PREDICTED, _SCORE = (pl.col(name) for name in ("value", "predicted", GIVEN))
 
-_BAD_CLICK = (
-    "`value` holds a value other than 0 and 1, and `auc` needs two classes: write what counts"
-    ' as a click as an expression, such as `value=pl.col("rating") > 3`'
+BAD_CLICK = (
+    "`value` holds a value other than 0 and 1, and the area under the curve needs two classes:"
+    ' write what counts as a click as an expression, such as `value=pl.col("rating") > 3`'
 )
 
 
@@ -84,12 +84,12 @@ class Request(NamedTuple):
         return [k for k in self.ks if k is not None]
 
 
-def _request(
+def request_of(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     actual: IntoFrame | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -116,7 +116,7 @@ def _request(
         group=group,
         rec_roles={
             **order_roles(score, rank),
-            _GIVEN: number(score),
+            GIVEN: number(score),
             "predicted": number(score if predicted is None else predicted),
         },
         actual_roles={
@@ -146,7 +146,7 @@ def _checked_order(inputs: Inputs, k: Any, ties: Ties) -> list[int | None]:
     return ks
 
 
-@functools.wraps(_request, assigned=())
+@functools.wraps(request_of, assigned=())
 def _count_matches(rows: pl.LazyFrame, by: Sequence[pl.Expr], **roles: Any) -> pl.LazyFrame:
     """Sum over recommendations with a known outcome in the ground truth.
 
@@ -203,10 +203,10 @@ def _count_matches(rows: pl.LazyFrame, by: Sequence[pl.Expr], **roles: Any) -> p
     │ null ┆ 3   ┆ 2     ┆ 1.0   ┆ 2.0      │
     └──────┴─────┴───────┴───────┴──────────┘
     """
-    return _table(_request(rows, by, **roles), by_score=False)
+    return _table(request_of(rows, by, **roles), by_score=False)
 
 
-@functools.wraps(_request, assigned=())
+@functools.wraps(request_of, assigned=())
 def _count_match_scores(rows: pl.LazyFrame, by: Sequence[pl.Expr], **roles: Any) -> pl.LazyFrame:
     """Count matched pairs by score and outcome, in addition to the sums of `ranking.matches`.
 
@@ -235,7 +235,7 @@ def _count_match_scores(rows: pl.LazyFrame, by: Sequence[pl.Expr], **roles: Any)
     │ 0.9   ┆ true  ┆ 0   ┆ 1     │
     └───────┴───────┴─────┴───────┘
     """
-    request = _request(rows, by, **roles)
+    request = request_of(rows, by, **roles)
     if request.inputs.ranked:
         msg = '`auc` needs scores, not ranks: pass `score="<column>"`, not `rank`'
         raise TypeError(msg)
@@ -261,12 +261,11 @@ def _pairs_once(rows: Rows, keys: Sequence[str]) -> Rows:
 
 
 def _table(request: Request, *, by_score: bool) -> pl.LazyFrame:
-    inputs, recs = request.inputs, _positions(request)
-    shown = _count_recs(inputs, recs).cache()
+    inputs, recs = request.inputs, positions(request)
     found = _sum_pairs(request, recs, by_score=by_score)
     cells = ["score", "click"] if by_score else []
     keys = [*inputs.all_keys, *POSITION, *cells]
-    lines = pl.concat([shown, found, _empty_lines(inputs, shown)], how="diagonal")
+    lines = pl.concat([shown_lines(inputs, recs), found], how="diagonal")
     small = summed(lines, keys, [n for n in lines.collect_schema().names() if n not in keys])
     table = _per_k(_scaled(inputs, small), request, [*inputs.all_keys, *cells])
     if inputs.refuses_repeats:
@@ -275,11 +274,11 @@ def _table(request: Request, *, by_score: bool) -> pl.LazyFrame:
     sums = [name for name in _MERGED if name in table.collect_schema()]
     if not by_score:
         return inputs.table(table, ["k"], sums)
-    bad = Fault((pl.col("click") == 2).fill_null(value=False), _BAD_CLICK)
+    bad = Fault((pl.col("click") == 2).fill_null(value=False), BAD_CLICK)
     return inputs.table(table, ["k", "score", pl.col("click").cast(pl.Boolean)], sums, bad)
 
 
-def _positions(request: Request) -> pl.LazyFrame:
+def positions(request: Request) -> pl.LazyFrame:
     """Rank every recommendation, as deep as the largest k."""
     inputs, recs = request.inputs, request.inputs.recs.frame
     if not request.cuts:
@@ -311,6 +310,12 @@ def _ordered(inputs: Inputs, ties: Ties) -> tuple[pl.LazyFrame, list[str]]:
     return marked.with_columns(pl.col(_ORDER).fill_null(0)), ["score", _ORDER, "item"]
 
 
+def shown_lines(inputs: Inputs, recs: pl.LazyFrame) -> pl.LazyFrame:
+    """Count the recommendations by position, with a line for every slice and group."""
+    shown = _count_recs(inputs, recs).cache()
+    return pl.concat([shown, _empty_lines(inputs, shown)], how="diagonal")
+
+
 def _count_recs(inputs: Inputs, recs: pl.LazyFrame) -> pl.LazyFrame:
     """Count the recommendations by position, and sum their predictions."""
     columns = {"n": ONE}
@@ -329,33 +334,43 @@ def _count_recs(inputs: Inputs, recs: pl.LazyFrame) -> pl.LazyFrame:
     return shown.join(inputs.actual.frame.select(inputs.of_actual).unique(), how="cross")
 
 
-def _sum_pairs(request: Request, recs: pl.LazyFrame, *, by_score: bool) -> pl.LazyFrame:
-    """Sum over the pairs with a known outcome, each counted once, at its best rank."""
-    inputs = request.inputs
-    of_recs = [name for name in ("predicted", _GIVEN) if name in inputs.recs.columns]
+def _values(inputs: Inputs) -> list[str]:
+    """List the values that pairs have: those of the ground truth, then those of recommendations."""
     of_truth = [name for name in ("value", "propensity") if name in inputs.actual.columns]
+    return of_truth + [name for name in ("predicted", GIVEN) if name in inputs.recs.columns]
+
+
+def matched_pairs(inputs: Inputs, recs: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the pairs with a known outcome, each once, at its best rank and with its values."""
+    names = _values(inputs)
+    of_truth = [name for name in names if name in inputs.actual.columns]
+    of_recs = [name for name in names if name not in of_truth]
     known = inputs.actual.frame.filter(_VALUE.is_not_null())
     pairs = recs.select(*inputs.rec_keys, "item", *POSITION, *of_recs).join(
         known.select(*inputs.actual_keys, "item", *of_truth),
         on=inputs.pair_keys,
         nulls_equal=bool(inputs.both),
     )
-    names = [*of_truth, *of_recs]
-    once = pairs.group_by(*inputs.keys, "item").agg(
+    return pairs.group_by(*inputs.keys, "item").agg(
         pl.col(*POSITION).min(), *(pl.col(name).max() for name in names)
     )
-    sums = _pair_sums(names)
+
+
+def _sum_pairs(request: Request, recs: pl.LazyFrame, *, by_score: bool) -> pl.LazyFrame:
+    """Sum over the pairs with a known outcome, each counted once, at its best rank."""
+    inputs, once = request.inputs, matched_pairs(request.inputs, recs)
+    sums = _pair_sums(_values(inputs))
     if inputs.ranked:
         same = pl.len().over([*inputs.keys, _ABOVE]) > 1
         inside = pl.col(_ABOVE) < max(request.cuts, default=0)
         sums[SAME_RANK] = (same & inside).cast(pl.Int64)
-    cells = {"score": _SCORE, "click": _click()} if by_score else {}
+    cells = {"score": _SCORE, "click": click_of()} if by_score else {}
     rows = with_users(inputs, once.select(*inputs.keys, *POSITION, **cells, **sums))
     keys = [*inputs.recs.keys, *inputs.of_actual, *inputs.of_users]
     return summed(rows, [*keys, *POSITION, *cells], sums)
 
 
-def _click() -> pl.Expr:
+def click_of() -> pl.Expr:
     """Return the outcome as 0 or 1, and 2 for anything else, which is a fault."""
     return pl.when(_VALUE.is_in([0.0, 1.0])).then(_VALUE).otherwise(2.0).cast(pl.Int8)
 
@@ -375,7 +390,7 @@ def _pair_sums(names: Sequence[str]) -> dict[str, pl.Expr]:
         sums[BAD_PROPENSITY] = (pl.col("propensity") < 0).cast(pl.Int64)
     if "predicted" in names:
         sums["corrected"] = ((_VALUE - _PREDICTED) * weight).fill_nan(None)
-    if _GIVEN in names:
+    if GIVEN in names:
         error = _SCORE - _VALUE
         sums |= {"scored": _SCORE.is_not_null().cast(pl.Int64)}
         sums |= {"error": error.abs(), "error2": error * error}

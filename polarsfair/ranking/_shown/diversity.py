@@ -1,7 +1,8 @@
 """Diversity of lists: between the lists of users, and within a list.
 
 Both are means over pairs, and both follow from sums of unit vectors: the mean cosine over all pairs
-is (|sum of the unit vectors|^2 - their number) / (number of ordered pairs). No pair is computed.
+is (|sum of the unit vectors|^2 - their number) / (number of ordered pairs). Hamming distances
+within a list follow from counts per value (`differing`). No pair is computed.
 """
 
 from __future__ import annotations
@@ -11,16 +12,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import is_number, schema_of
+from polarsfair._engine.columns import (
+    as_column,
+    check_columns,
+    is_number,
+    opened_feature,
+    schema_of,
+)
+from polarsfair._engine.faults import Fault, raise_faults
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import aggregated, hidden, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._depths import depths, lines_at, with_k
-from polarsfair.ranking._inputs import BAD_FEATURE, REPEATED_ITEM, fault_columns
+from polarsfair.ranking._inputs import BAD_FEATURE, REPEATED_ITEM
 from polarsfair.ranking._lists.conventions import one_of
+from polarsfair.ranking._shown.differing import coded_features, differences_in_lists
 from polarsfair.ranking._shown.recs import (
     Shown,
+    filled_table,
     inside,
     item_frame,
     per_k,
@@ -32,12 +43,15 @@ from polarsfair.ranking._types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFeatures, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._lists.ranks import Repeats
 
 __all__ = ["inter_list_diversity", "intra_list_diversity", "overlaps", "spreads"]
 
 Copies: TypeAlias = Literal["once", "drop", "error", "none"]
+
+METRICS = ("cosine", "hamming")
+"""The distances between items."""
 
 _KNOWN, _LARGEST, _LENGTH = hidden("known"), hidden("largest"), hidden("length")
 
@@ -66,7 +80,7 @@ def _count_overlaps(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -133,7 +147,7 @@ def _overlaps(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.LazyF
     counted = aggregated(wide, found.keys, sums)
     counts = per_k(counted, [*found.keys, *found.faults], ("lists",), ks)
     table = pl.concat([of_items, counts], how="diagonal")
-    return _filled_table(found, table, ("k", "item"), ("unit", "lists"))
+    return filled_table(found, table, ("k", "item"), ("unit", "lists"))
 
 
 def _with_sizes(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.LazyFrame:
@@ -151,22 +165,13 @@ def _with_sizes(found: Shown, ks: Sequence[int | None], *, once: bool) -> pl.Laz
     )
 
 
-def _filled_table(
-    found: Shown, lines: pl.LazyFrame, cells: Sequence[str], sums: Sequence[str]
-) -> pl.LazyFrame:
-    """Return the table, with 0 for sums and faults that a line lacks."""
-    faults = fault_columns(lines.collect_schema().names())
-    lines = lines.with_columns(pl.col(*sums, *faults).fill_null(0))
-    return found.inputs.table(lines, cells, sums)
-
-
 def _count_spreads(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
     items: IntoFrame | None = None,
     features: IntoFeatures | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -174,20 +179,24 @@ def _count_spreads(
     users: IntoFrame | None = None,
     k: int | Sequence[int | None] | None = None,
     repeats: Copies = "once",
+    metric: str = "cosine",
 ) -> pl.LazyFrame:
     """Sum the mean distances between the items of a list, over lists.
 
-    The table has the slices, ``group`` and ``k`` (null: the whole list), and the sums ``value``
-    (over lists, of the mean cosine distance between two of their items) and ``users`` (lists with
-    at least two items). Tables can be merged if no user's rows are split between them.
+    The table has the slices, ``group``, ``k`` (null: the whole list) and ``metric``, and the sums
+    ``value`` (over lists, of the mean distance between two of their items) and ``users`` (lists
+    with at least two items). Tables can be merged if no user's rows are split between them.
 
     Parameters
     ----------
     rows, by, group, users, user, item, score, rank, k, repeats
         As in `ranking.overlaps`.
     items, features
-        A frame with a row per `item`, and its numeric columns to compare by. An item that it lacks,
-        or whose features are not all known, keeps its rank but is not compared.
+        A frame with a row per `item`, and its columns to compare by: numbers or arrays of them (an
+        embedding), or with ``metric="hamming"`` anything. An item that it lacks, or whose features
+        are not all known, keeps its rank but is not compared.
+    metric
+        ``"cosine"``, or ``"hamming"``: the share of the features in which two items differ.
 
     Examples
     --------
@@ -196,39 +205,60 @@ def _count_spreads(
     >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7]})
     >>> items = pl.DataFrame({"item": [7, 8], "x": [1.0, 0.0], "y": [0.0, 2.0]})
     >>> ranking.spreads(recs, items=items, user="user", item="item", features=["x", "y"])
-    shape: (1, 3)
-    ┌──────┬───────┬───────┐
-    │ k    ┆ value ┆ users │
-    │ ---  ┆ ---   ┆ ---   │
-    │ i64  ┆ f64   ┆ i64   │
-    ╞══════╪═══════╪═══════╡
-    │ null ┆ 1.0   ┆ 1     │
-    └──────┴───────┴───────┘
+    shape: (1, 4)
+    ┌──────┬────────┬───────┬───────┐
+    │ k    ┆ metric ┆ value ┆ users │
+    │ ---  ┆ ---    ┆ ---   ┆ ---   │
+    │ i64  ┆ str    ┆ f64   ┆ i64   │
+    ╞══════╪════════╪═══════╪═══════╡
+    │ null ┆ cosine ┆ 1.0   ┆ 1     │
+    └──────┴────────┴───────┴───────┘
     """
+    one_of("metric", metric, METRICS)
     if items is None or features is None:
         msg = "item features are missing: add `items=<frame>, features=[...]`"
         raise TypeError(msg)
     ks = depths(k)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    found = _lists(rows, by, ks, repeats, score=score, rank=rank, **roles)
+    found = _lists(rows, by, ks, repeats, score=score, rank=rank, items=items, **roles)
     several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
-    catalogue = _unit_vectors(rows, items, item, several)
-    return _spreads(found, catalogue, len(several), ks)
+    if not several:
+        msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
+        raise ValueError(msg)
+    if metric == "hamming":
+        catalogue = coded_features(found.rows, items, item, several)
+        lists = differences_in_lists(found, catalogue, len(several), ks)
+        faults = [pl.col(REPEATED_ITEM).sum()]
+    else:
+        catalogue, width = _unit_vectors(found, items, item, several)
+        lists = _cosines_in_lists(found, catalogue, width, ks)
+        infinite = pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)
+        faults = [pl.col(REPEATED_ITEM).sum(), infinite]
+    return _spreads(found, lists, catalogue.select(faults), metric, ks)
+
+
+def _members(items: pl.LazyFrame, features: Sequence[IntoColumn]) -> dict[str, pl.Expr]:
+    """Return the features, and the members of those that are arrays, by hidden names."""
+    columns = [as_column(feature, "features") for feature in features]
+    check_columns(items, {"features": columns})
+    each: list[pl.Expr] = []
+    for number, column in enumerate(columns):
+        dtype = schema_of(items, {"features": column})["features"]
+        opened = opened_feature(column.meta.output_name(), column, dtype)
+        inner: Any = dtype.inner if isinstance(dtype, pl.Array) else dtype
+        if not is_number(inner):
+            msg = f"`features` holds {features[number]!s}, which is {dtype}: pass numeric columns"
+            raise TypeError(msg)
+        each += opened.values()
+    return {hidden("unit", j): column for j, column in enumerate(each)}
 
 
 def _unit_vectors(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
-) -> pl.LazyFrame:
-    """Return the items' features at length 1, and whether they have a length (``vectors``)."""
-    if not features:
-        msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
-        raise ValueError(msg)
-    named = {hidden("unit", j): feature for j, feature in enumerate(features)}
-    frame = item_frame(rows, items, item, named, "features")
-    for name, dtype in schema_of(frame, {n: pl.col(n) for n in named}).items():
-        if not is_number(dtype):
-            msg = f"`features` holds {named[name]!s}, which is {dtype}: pass numeric columns"
-            raise TypeError(msg)
+    found: Shown, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
+) -> tuple[pl.LazyFrame, int]:
+    """Return the items' features at length 1, with whether they have one, and their number."""
+    named = _members(as_lazy(items), features)
+    frame = item_frame(found.rows, items, item, named, "features")
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
     largest = pl.max_horizontal(pl.col(name).abs() for name in named)
     length = pl.sum_horizontal(pl.col(name) ** 2 for name in named).sqrt()
@@ -241,12 +271,13 @@ def _unit_vectors(
     long = pl.col(_LENGTH) > 0
     return frame.with_columns(
         pl.when(long).then(pl.col(name) / pl.col(_LENGTH)).otherwise(0.0) for name in named
-    ).with_columns(vectors=long.cast(pl.Int64))
+    ).with_columns(vectors=long.cast(pl.Int64)), len(named)
 
 
-def _spreads(
+def _cosines_in_lists(
     found: Shown, catalogue: pl.LazyFrame, width: int, ks: Sequence[int | None]
 ) -> pl.LazyFrame:
+    """Return a line per list with its mean cosine distance within every k."""
     names = [*(hidden("unit", j) for j in range(width)), "vectors"]
     described = catalogue.select("item", _KNOWN, *names)
     rows = found.rows.frame.join(described, on="item", how="left")
@@ -257,16 +288,24 @@ def _spreads(
         sums[hidden("items", i)] = counts.cast(pl.Int64)
     rows = rows.select(*found.list_keys, *found.faults, **sums)
     lists = summed(rows, found.list_keys, [*sums, *found.faults])
-    values: dict[str, pl.Expr] = {}
-    for i in range(len(ks)):
-        value = _mean_distance(i, width)
-        values |= {hidden("value", i): value, hidden("users", i): value.is_not_null()}
-    lists = lists.select(*found.keys, *found.faults, **values)
-    wide = summed(lists, found.keys, [*values, *found.faults])
+    values = {hidden("value", i): _mean_distance(i, width) for i in range(len(ks))}
+    return lists.select(*found.keys, *found.faults, **values)
+
+
+def _spreads(
+    found: Shown,
+    lists: pl.LazyFrame,
+    faults: pl.LazyFrame,
+    metric: str,
+    ks: Sequence[int | None],
+) -> pl.LazyFrame:
+    """Sum the values of lists; `faults` is one line of counts of faulty items."""
+    counts = {hidden("users", i): pl.col(hidden("value", i)).is_not_null() for i in range(len(ks))}
+    values = [hidden("value", i) for i in range(len(ks))]
+    wide = summed(lists.with_columns(**counts), found.keys, [*values, *counts, *found.faults])
     table = per_k(wide, [*found.keys, *found.faults], ("value", "users"), ks)
-    infinite = pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)
-    table = table.join(catalogue.select(pl.col(REPEATED_ITEM).sum(), infinite), how="cross")
-    return _filled_table(found, table, ("k",), ("value", "users"))
+    kind = pl.lit(metric).alias("metric")
+    return filled_table(found, table.join(faults, how="cross"), ("k", kind), ("value", "users"))
 
 
 def _mean_distance(number: int, width: int) -> pl.Expr:
@@ -291,11 +330,11 @@ overlaps = Tally(
 spreads = Tally(
     name="ranking.spreads",
     count=_count_spreads,
-    cells=("group", "k"),
+    cells=("group", "k", "metric"),
     sums={"users": pl.col("users").sum(), "value": pl.col("value").sum()},
     defaults={},
     together=("user",),
-    single=("repeats",),
+    single=("repeats", "metric"),
 )
 
 
@@ -305,10 +344,17 @@ def per_item(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.L
     return summed(lines, [*with_k(keys, k), "item"], ["unit", "lists"])
 
 
-def per_list(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None) -> pl.LazyFrame:
-    """View the sums over lists at every requested k."""
+def per_list(
+    table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None, metric: str = "cosine"
+) -> pl.LazyFrame:
+    """View the sums over lists at every requested k; a table of another distance is a fault."""
     del keys
-    return lines_at(table, k, ("value", "users"))
+    sums = ("value", "users")
+    # Tables that were stored before there was a choice hold cosine distances.
+    held = pl.col("metric") if "metric" in table.collect_schema() else pl.lit(None, pl.String)
+    message = f"the table does not hold {metric} distances: make it with `metric={metric!r}`"
+    other = Fault(held.fill_null("cosine") != metric, message)
+    return raise_faults(lines_at(table, k, sums), [other], sums)
 
 
 @define(
@@ -379,30 +425,37 @@ def inter_list_diversity() -> pl.Expr:
     n=pl.col("users").sum,
 )
 def intra_list_diversity() -> pl.Expr:
-    """Mean cosine distance between two items of a list, averaged over users.
+    """Mean distance between two items of a list, averaged over users.
 
     Formula: ``mean over users of the mean over pairs of items of 1 - cosine``, of the `features`
     (columns of `items`, a frame with a row per `item`) of different items in the first `k` of the
     list, over users with a pair. The value is exact, without computing pairs: 1 - (|sum of the unit
-    vectors|^2 - number of vectors) / (n (n - 1)).
+    vectors|^2 - number of vectors) / (n (n - 1)). With ``metric="hamming"`` the distance is the
+    share of the features in which two items differ, from the number c of items with each value of
+    each of F features: 1 - sum of c (c - 1) / (F n (n - 1)).
 
     Range 0 to 2; ideal 2; higher is better.
 
     Parameters
     ----------
+    metric
+        ``"cosine"``, of numeric features, or ``"hamming"``, of features of any dtype.
     k, repeats
         As in `inter_list_diversity`.
 
     Notes
     -----
-    As in Jurity, an item whose features are all 0 has distance 1 to any other item. Distances reach
-    2 only with negative features, otherwise 1. An item that `items` lacks is left out; Jurity
-    raises an error.
+    As in Jurity, an item whose features are all 0 has cosine distance 1 to any other item. Cosine
+    distances reach 2 only with negative features, otherwise 1; Hamming distances reach 1. An item
+    that `items` lacks, or of which a feature is unknown, has no distance to any item and is left
+    out; Jurity raises an error. RecTools' Hamming distance is the number of features that differ:
+    multiply the value by the number of features.
 
     References
     ----------
     Ziegler, McNee, Konstan, Lausen (2005). Improving Recommendation Lists Through Topic
-    Diversification. WWW 2005.
+    Diversification. WWW 2005. Hamming (1950). Error Detecting and Error Correcting Codes. Bell
+    System Technical Journal 29(2), 147-160.
 
     Examples
     --------
@@ -414,5 +467,9 @@ def intra_list_diversity() -> pl.Expr:
     ...     ranking.intra_list_diversity, items=items, user="user", item="item", features=["x", "y"]
     ... )
     0.5
+    >>> films = pl.DataFrame({"item": [7, 8, 9], "genre": ["a", "a", "b"], "sequel": [0, 1, 1]})
+    >>> roles = {"items": films, "user": "user", "item": "item", "features": ["genre", "sequel"]}
+    >>> recs.pipe(ranking.intra_list_diversity, **roles, metric="hamming")
+    0.75
     """
     return quotient(pl.col("value").sum(), pl.col("users").sum())

@@ -6,18 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polarsfair._engine.columns import is_number, schema_of
 from polarsfair._engine.faults import Fault
 from polarsfair._engine.slices import aggregated, hidden, joined, summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._depths import at_every_k, depths
 from polarsfair.ranking._inputs import BAD_POPULARITY, REPEATED_ITEM, fault_columns, mark_of
-from polarsfair.ranking._shown.recs import Shown, inside, item_frame, per_k, shown_recs, with_sizes
+from polarsfair.ranking._shown.recs import (
+    Shown,
+    inside,
+    item_frame,
+    per_k,
+    popular_items,
+    shown_recs,
+    with_sizes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
 
 __all__ = ["exposure"]
 
@@ -52,7 +59,7 @@ def _count_exposure(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -123,31 +130,24 @@ def _count_exposure(
         score=score,
         rank=rank,
         actual=actual,
+        items=items,
         group=group,
         users=users,
         ranked=ks != [None],
     )
-    catalogue = None if items is None else _catalogue(rows, items, item, popularity)
+    catalogue = None if items is None else _catalogue(found, items, item, popularity)
     return _table(found, catalogue, ks)
 
 
 def _catalogue(
-    rows: pl.LazyFrame, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
+    found: Shown, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn | None
 ) -> pl.LazyFrame:
     """Return the items in the order of their popularity."""
-    given = {} if popularity is None else {"popularity": popularity}
-    frame = item_frame(rows, items, item, given, "popularity")
     if popularity is None:
         unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
-        return frame.with_columns(**unknown)
-    dtype = schema_of(frame, {"popularity": pl.col("popularity")})["popularity"]
-    if not is_number(dtype):
-        msg = f"`popularity` is {dtype}, not a number: pass a numeric column of `items`"
-        raise TypeError(msg)
-    value = pl.col("popularity").cast(pl.Float64).fill_nan(None)
-    ordered = frame.with_columns(value).sort(
-        "popularity", "item", descending=[True, False], nulls_last=True
-    )
+        return item_frame(found.rows, items, item, {}, "popularity").with_columns(**unknown)
+    frame = popular_items(found.rows, items, item, popularity)
+    ordered = frame.sort("popularity", "item", descending=[True, False], nulls_last=True)
     return ordered.with_row_index("order", 1).with_columns(pl.col("order").cast(pl.Int64))
 
 

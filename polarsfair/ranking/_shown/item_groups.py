@@ -20,13 +20,14 @@ from polarsfair._engine.slices import hidden, joined, over, running, summed
 from polarsfair._engine.tally import Tally
 from polarsfair._formula import quotient
 from polarsfair.ranking._depths import at_every_k, deepest, depths, several, with_k
-from polarsfair.ranking._inputs import REPEATED_ITEM, parts_of
+from polarsfair.ranking._inputs import REPEATED_ITEM
+from polarsfair.ranking._keys import parts_of
 from polarsfair.ranking._lists.conventions import CHOICES, discounting, one_of
 from polarsfair.ranking._shown.recs import Shown, inside, item_frame, shown_recs
 from polarsfair.ranking._types import ShownMetric
 
 if TYPE_CHECKING:
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
 
 __all__ = ["awrf", "exposure_parity", "exposure_ratio", "group_exposure", "ndkl"]
 
@@ -45,7 +46,7 @@ def _count_group_exposure(
     *,
     items: IntoFrame | None = None,
     item_group: IntoGroup | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -92,16 +93,15 @@ def _count_group_exposure(
     if items is None or item_group is None:
         msg = 'the groups of items are missing: add `items=<frame>, item_group="<column>"`'
         raise TypeError(msg)
-    found = shown_recs(
-        rows, by, user=user, item=item, users=users, score=score, rank=rank, ranked=True
-    )
+    roles: dict[str, Any] = {"user": user, "item": item, "score": score, "rank": rank}
+    found = shown_recs(rows, by, **roles, users=users, items=items, ranked=True)
     frame = as_lazy(items)
     named_by = [item_group] if isinstance(item_group, (str, pl.Expr)) else item_group
     check_columns(frame, {"item_group": [as_column(one, "item_group") for one in named_by]})
     parts = parts_of([frame], item_group)
     dtypes = schema_of(frame, parts)
     parts = {name: key_of(Column("item_group", one, dtypes[name])) for name, one in parts.items()}
-    catalogue = item_frame(rows, items, item, parts, "item_group")
+    catalogue = item_frame(found.rows, items, item, parts, "item_group")
     return _table(found, catalogue, list(parts), deepest(depths(k)))
 
 

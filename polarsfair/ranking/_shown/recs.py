@@ -11,33 +11,40 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polarsfair._engine.columns import as_column, check_columns, schema_of, shown
+from polarsfair._engine.columns import (
+    Column,
+    as_column,
+    check_columns,
+    is_number,
+    key_of,
+    schema_of,
+    shown,
+)
 from polarsfair._engine.frames import as_lazy
-from polarsfair._engine.rows import Rows, key
+from polarsfair._engine.rows import Rows
 from polarsfair._engine.slices import hidden, summed
 from polarsfair.ranking._depths import within
 from polarsfair.ranking._inputs import (
+    BAD_POPULARITY,
     BAD_RANK,
-    ITEMS,
-    RECS,
     REPEATED_ITEM,
     REPEATED_RECS,
     Inputs,
     check_ordered,
-    check_same_dtype,
     fault_columns,
     one_per_id,
     order_roles,
     resolve,
     with_users,
 )
+from polarsfair.ranking._keys import ITEMS, RECS, key_dtype
 from polarsfair.ranking._lists.ranks import without_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from polarsfair._engine.rows import Role
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._lists.ranks import Repeats
 
 
@@ -65,7 +72,7 @@ class Shown:
     @property
     def list_keys(self) -> list[str]:
         """What identifies a list of recommendations."""
-        return [*self.keys, "user"]
+        return [*self.keys, *self.inputs.user]
 
     @property
     def faults(self) -> list[str]:
@@ -77,11 +84,12 @@ def shown_recs(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None,
+    user: IntoUser | None,
     item: IntoColumn | None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
     actual: IntoFrame | None = None,
+    items: IntoFrame | None = None,
     users: IntoFrame | None = None,
     group: IntoGroup | None = None,
     ranked: bool,
@@ -90,6 +98,7 @@ def shown_recs(
 ) -> Shown:
     """Resolve the roles; with `ranked` compute the rank of every row in its list.
 
+    `items` is a catalogue that is joined later: its items get the dtype of the recommended ones.
     With `repeats` other than ``"once"``, a list holds an item once. `more` are further roles.
     """
     inputs = resolve(
@@ -97,6 +106,7 @@ def shown_recs(
         by,
         actual=rows.head(0) if actual is None else actual,
         users=users,
+        items=items,
         user=user,
         item=item,
         group=group,
@@ -139,21 +149,52 @@ def inside(k: int | None) -> pl.Expr:
 
 
 def item_frame(
-    recs: pl.LazyFrame,
+    recs: Rows,
     items: IntoFrame,
     item: IntoColumn | None,
     values: Mapping[str, IntoColumn],
     role: str,
 ) -> pl.LazyFrame:
-    """Return one line per item of the frame `items`, with the columns of `role` as `values`."""
+    """Return one line per item of the frame `items`, with the columns of `role` as `values`.
+
+    `recs` are recommendations that were resolved with the same `items`, whose dtype they have.
+    """
     frame, column = as_lazy(items), as_column(item, "item")
     wanted = {name: as_column(into, role) for name, into in values.items()}
     check_columns(frame, {"item": [column], role: list(wanted.values())})
-    frames = {RECS: recs, ITEMS: frame}
-    dtypes = {name: schema_of(one, {"item": column})["item"] for name, one in frames.items()}
-    check_same_dtype("item", dtypes)
-    rows = Rows.of(frame, (), more=wanted, item=key(column))
+    dtypes = {RECS: recs.frame.collect_schema()["item"]}
+    dtypes |= {ITEMS: schema_of(frame, {"item": column})["item"]}
+    key = key_of(Column("item", column, dtypes[ITEMS])).cast(key_dtype("item", dtypes))
+    rows = Rows.of(frame, (), more={**wanted, "item": key})
     return one_per_id(rows.frame, "item", wanted, REPEATED_ITEM)
+
+
+def popular_items(
+    recs: Rows, items: IntoFrame, item: IntoColumn | None, popularity: IntoColumn
+) -> pl.LazyFrame:
+    """Return one line per item of the frame `items`, with its ``popularity``, null if unknown."""
+    frame = item_frame(recs, items, item, {"popularity": popularity}, "popularity")
+    value = pl.col("popularity")
+    dtype = schema_of(frame, {"popularity": value})["popularity"]
+    if not is_number(dtype):
+        msg = f"`popularity` is {dtype}, not a number: pass a numeric column of `items`"
+        raise TypeError(msg)
+    return frame.with_columns(value.cast(pl.Float64).fill_nan(None))
+
+
+def faulty_items() -> list[pl.Expr]:
+    """Count, over the lines of `popular_items`, repeated items and bad popularities."""
+    bad = ~(pl.col("popularity") >= 0).fill_null(value=False)
+    return [pl.col(REPEATED_ITEM).sum(), bad.sum().cast(pl.Int64).alias(BAD_POPULARITY)]
+
+
+def filled_table(
+    found: Shown, lines: pl.LazyFrame, cells: Sequence[str | pl.Expr], sums: Sequence[str]
+) -> pl.LazyFrame:
+    """Return the table, with 0 for sums and faults that a line lacks."""
+    faults = fault_columns(lines.collect_schema().names())
+    lines = lines.with_columns(pl.col(*sums, *faults).fill_null(0))
+    return found.inputs.table(lines, cells, sums)
 
 
 def per_k(

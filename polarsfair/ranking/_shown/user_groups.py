@@ -23,7 +23,7 @@ from polarsfair.ranking._types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
 
 __all__ = ["exposure_kl", "exposure_total_variation", "mad", "shown_scores"]
 
@@ -90,7 +90,7 @@ def _shown_to_groups(table: pl.LazyFrame, keys: Sequence[str], *, k: Any = None)
 
 
 _RECOMMENDATIONS = OfGroups(
-    view=_shown_to_groups, rows=pl.col("n").sum(), takes_part=pl.col("n").sum() > 0
+    view=_shown_to_groups, rows=pl.col("n").sum(), needs=(pl.col("n").sum(),), alone=False
 )
 
 
@@ -192,7 +192,7 @@ def _count_scores(
     rows: pl.LazyFrame,
     by: Sequence[pl.Expr],
     *,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     group: IntoGroup | None = None,

@@ -1,0 +1,1 @@
+"""The formats of lakes: by suffix, and how those other than Parquet are scanned."""

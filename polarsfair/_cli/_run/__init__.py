@@ -1,0 +1,1 @@
+"""From what was opened to what is printed or written."""
