@@ -1,7 +1,7 @@
 """Attributes and their intersections: every set of them is a roll-up of one table.
 
-The table is counted with the attributes as slices, under hidden names. Its lines are repeated for
-every set of attributes, the attributes that a set leaves out are made null, and the lines are summed
+The table is counted with the attributes as slices, under hidden names. Its lines are repeated
+for every set of attributes, those that a set leaves out are made null, and the lines are summed
 once. The empty set is everyone. A row of unknown race still counts under sex.
 """
 
