@@ -39,6 +39,7 @@ from polarsfair._cli._typed.arguments import (
 )
 from polarsfair._cli.demo import run_demo
 from polarsfair._engine.frames import fault_message
+from polarsfair._engine.request import unread_roles
 
 app = typer.Typer(
     help="Fairness, ranking and clustering metrics over lakes of files.",
@@ -92,8 +93,7 @@ def evaluate(
     options = parse.options(option, k)
     asked = {**roles, **options}
     requested = names.metrics(metrics, names.by_roles(asked))
-    read = role_flags.of_call(requested, asked)
-    role_flags.check_read(roles, read, ",".join(metrics), rates=True)
+    role_flags.check_read(roles, unread_roles(requested, asked), ",".join(metrics), rates=True)
     opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
     given = parse.keywords(rows, roles, call.frames(opened), options)
@@ -128,8 +128,8 @@ def by_group(
     options = parse.options(option, k)
     asked = {**roles, **options}
     requested = names.metrics(metrics, names.by_roles(asked))
-    read = {"group", *role_flags.of_call(requested, asked)}
-    role_flags.check_read(roles, read, ",".join(metrics))
+    unread = unread_roles(requested, asked, grouped=True)
+    role_flags.check_read(roles, unread, ",".join(metrics))
     opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
     given = parse.keywords(rows, roles, call.frames(opened), options)
@@ -160,9 +160,8 @@ def frame_of(
     options = names.options(function, parse.options(option, k))
     asked = {**roles, **options}
     requested = names.metrics(metrics, names.by_family(function)) if metrics else []
-    read = role_flags.of_call(requested, asked) if function.open else set()
     functions.check(function, asked, metrics=bool(requested), by=bool(by))
-    role_flags.check_read(roles, {*function.annotations, *read}, function.name)
+    role_flags.check_read(roles, functions.unread(function, requested, asked), function.name)
     opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
     given = parse.keywords(rows, roles, call.frames(opened), options, function.lists)
@@ -189,7 +188,8 @@ def tally(
     """Count the rows of a lake into a small table that can be stored and merged."""
     output.check(out, call.sources(lake, roles), overwrite=overwrite)
     counted, options = names.tally(tally), parse.options(option, k)
-    role_flags.check_read(roles, counted.roles, f"tables of {counted.name}")
+    unread = [name for name in roles if name not in counted.roles]
+    role_flags.check_read(roles, unread, f"tables of {counted.name}")
     opened = call.opened(lake, roles, out)
     rows = opened["rows"].rows
     keywords = parse.keywords(rows, roles, call.frames(opened), options)

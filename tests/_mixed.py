@@ -1,94 +1,98 @@
-"""Calls over as many tables as there are: every metric with one of each tally that goes with it."""
+"""Calls over as many tables as there are: all metrics of the registry that go together."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polars.exceptions import PolarsError
+from hypothesis import given, settings
 
 import polarsfair as pf
 from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.request import HONEST, unread_roles
-from tests._samples import SAMPLES, empty
+from tests._samples import PEOPLE, SAMPLES, Sample, ready
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
     from hypothesis import strategies as st
-
-EVERY = tuple(pf.metrics())
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """Metrics that go into one call, with its rows, frames and roles."""
+    """Metrics with the same keys that go into one call, with its rows, frames and roles."""
 
-    metrics: tuple[pf.Metric, ...]
-    rows: st.SearchStrategy[pl.DataFrame]
-    frames: dict[str, st.SearchStrategy[pl.DataFrame]]
+    metrics: list[pf.Metric]
+    rows: pl.DataFrame
+    frames: dict[str, pl.DataFrame]
     roles: dict[str, Any]
 
-    def without_rows(self) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Give the frame and roles of a call in which every frame of the sample is empty."""
-        return _empty(self.rows), {**self.roles, **{k: _empty(v) for k, v in self.frames.items()}}
+    def of(self, metrics: list[pf.Metric], **more: Any) -> dict[str, Any]:
+        """Give the keywords of a call of some of the metrics: only roles and options of theirs."""
+        given = {**self.roles, **self.frames, **more}
+        unread = {*unread_roles(metrics, given)} & {*HONEST}
+        if not any("k" in metric.option_names for metric in metrics):
+            unread.add("k")
+        return {name: value for name, value in given.items() if name not in unread}
 
-    def tables(self) -> list[list[pf.Metric]]:
-        """Group the metrics by the table that serves them."""
-        rows, roles = self.without_rows()
-        return [one.metrics for one in prepare(rows, list(self.metrics), "d", roles).requests]
+    def tables(self, metrics: list[pf.Metric]) -> list[list[pf.Metric]]:
+        """Group metrics by the table that serves them."""
+        requests = prepare(self.rows, metrics, "d", self.of(metrics)).requests
+        return [request.metrics for request in requests]
+
+
+def drawn(strategy: st.SearchStrategy[pl.DataFrame]) -> pl.DataFrame:
+    """Give the longest of some frames of a strategy."""
+    found: list[pl.DataFrame] = []
+
+    @settings(max_examples=40, deadline=None, derandomize=True, database=None)
+    @given(strategy)
+    def take(frame: pl.DataFrame) -> None:
+        found.append(frame)
+
+    take()
+    return max(found, key=len)
 
 
 @functools.cache
-def _empty(strategy: st.SearchStrategy[pl.DataFrame]) -> pl.DataFrame:
-    return empty(strategy)
+def mixed(kind: str) -> list[Mixed]:
+    """Build the calls over the samples of people or of lists, one for each kind of keys."""
+    samples = [one for one in SAMPLES.values() if (one.rows is PEOPLE) == (kind == "people")]
+    rows = _widest([one.rows for one in samples])
+    named = {role for one in samples for role in one.frames}
+    frames = {r: _widest([s.frames[r] for s in samples if r in s.frames]) for r in sorted(named)}
+    roles = _usual([{**one.roles, **one.merged} for one in samples])
+    sampled = [ready(metric) for metric in pf.metrics() if _sample_of(metric) in samples]
+    return [
+        Mixed([metric for metric in sampled if metric.keys == keys], rows, frames, roles)
+        for keys in dict.fromkeys(metric.keys for metric in sampled)
+    ]
 
 
-def apart(metric: pf.Metric, keywords: dict[str, Any]) -> dict[str, Any]:
-    """Give the keywords of a call of one metric: those that only others may read are left out."""
-    unread = set(unread_roles([metric], keywords))
-    kept = {name: value for name, value in keywords.items() if name not in unread & {*HONEST}}
-    return {k: v for k, v in kept.items() if k != "k" or "k" in metric.option_names}
+def _usual(samples: list[dict[str, Any]]) -> dict[str, Any]:
+    """Give every role as most samples have it."""
+    names = dict.fromkeys(name for roles in samples for name in roles)
+    given = {name: [roles[name] for roles in samples if name in roles] for name in names}
+    counted = {n: Counter(repr(one) for one in found) for n, found in given.items()}
+    return {
+        name: next(one for one in found if repr(one) == counted[name].most_common(1)[0][0])
+        for name, found in given.items()
+    }
 
 
-@functools.cache
-def mixed(metric: pf.Metric) -> Mixed:
-    """Build the call that has the metric first, and one of every tally that can join it."""
-    sample, number = SAMPLES[metric.tally.name], EVERY.index(metric)
-    found = Mixed((metric,), sample.rows, sample.frames, sample.roles)
-    for name, other in SAMPLES.items():
-        members = [m for m in EVERY if m.tally.name == name and m.keys == metric.keys]
-        if not members:
-            continue
-        member = members[number % len(members)]
-        if member.name in {one.name for one in found.metrics}:
-            continue
-        wider = replace(
-            found,
-            metrics=(*found.metrics, member),
-            frames={**other.frames, **found.frames},
-            roles={**other.roles, **found.roles},
-        )
-        if _works(wider):
-            found = wider
-    return found
+def _sample_of(metric: pf.Metric) -> Sample:
+    return SAMPLES[metric.tally.name]
 
 
-def _works(call: Mixed) -> bool:
-    rows, roles = call.without_rows()
-    try:
-        pf.evaluate(rows.lazy(), list(call.metrics), by="d", **roles)
-        for metric in call.metrics:
-            pf.evaluate(rows.lazy(), metric, by="d", **apart(metric, roles))
-    except (TypeError, ValueError, PolarsError):
-        return False
-    return True
+def _widest(strategies: list[st.SearchStrategy[pl.DataFrame]]) -> pl.DataFrame:
+    distinct = {id(one): one for one in strategies}.values()
+    return max((drawn(one) for one in distinct), key=lambda frame: frame.width)
 
 
-def values(frame: pl.DataFrame, names: tuple[str, ...]) -> dict[tuple[Any, ...], list[Any]]:
-    """Give the values of some columns by those before the first metric."""
-    keys = [name for name in frame.columns if name in ("d", "group", "class", "cluster", "k")]
-    rows: Iterator[dict[str, Any]] = frame.iter_rows(named=True)
-    return {tuple(row[k] for k in keys): [row[name] for name in names] for row in rows}
+CALLS = {
+    "-".join([kind, *call.metrics[0].keys]): call
+    for kind in ("people", "lists")
+    for call in mixed(kind)
+}
+EVERY = [(name, metric) for name, call in CALLS.items() for metric in call.metrics]

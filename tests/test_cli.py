@@ -513,7 +513,7 @@ BAD = [
     ),
     pytest.param([*STAT_PARITY, "--y_pred", "sex"], "write `--pred COLUMN`", id="foreign flag _"),
     pytest.param([*STAT_PARITY, "-k", "5,x"], "`-k 5,10`", id="depths"),
-    pytest.param([*STAT_PARITY, "-k", "5", "--option", "k=5"], "leave one out", id="k twice"),
+    pytest.param([*STAT_PARITY, "-k", "5", "--option", "k=5"], "set the same option", id="k twice"),
     pytest.param([*STAT_PARITY, "-k", "5"], "`k` is not a role or an option", id="k not taken"),
     pytest.param(
         [*EVALUATE, "selection_rate", "--pred", "approved", "--group", "sex"],

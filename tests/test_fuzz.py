@@ -23,13 +23,13 @@ from polars.exceptions import PolarsError
 
 import polarsfair as pf
 from polarsfair._engine.frames import FaultError
-from tests._samples import SAMPLES
+from tests._samples import SAMPLES, ready
 from tests._unusual import DTYPES, NUMBERS, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-METRICS = {f"{metric.family}.{metric.name}": metric for metric in pf.metrics()}
+METRICS = {f"{metric.family}.{metric.name}": ready(metric) for metric in pf.metrics()}
 NAMES = (
     "^x$", "^.*$", "*", "", " ", "a.b", "<b>", "|x", "n", "w", "w2", "group", "pred", "label",
     "user", "rank", "line\nbreak", "it's", 'say "so"', "`tick`", "ж性😀", "{}", "{0}", "%s",
@@ -39,7 +39,7 @@ ENGINES = ("eager", "lazy", "streaming", "chunks")
 MORE = {"weight": "w", "value": "y", "predicted": "s"}
 """Roles that the laws' samples leave out."""
 
-COLUMNS = {*"dgctpysw", "x", "user", "item", "score", "click", "chance", "maker"}
+COLUMNS = {*"dgctpysw", "x", "user", "item", "score", "click", "chance", "maker", "sold"}
 
 Frames = dict[str, pl.DataFrame]
 Values = list[Any]
@@ -114,7 +114,7 @@ def _fixed(role: str) -> pl.DataFrame:
     if role == "centroids":
         return pl.DataFrame({"s": [0.0, 0.75], "p": [0, 1]})
     items = {"item": range(6), "maker": [0, 0, 1, 1, 2, None], "x": [0, 1, 2, 3, 1, 0], "y": 1}
-    return pl.DataFrame(items)
+    return pl.DataFrame({**items, "sold": [1, 0, 1, 2, 1, 0]})
 
 
 def call(request: Request, frames: Frames) -> pl.DataFrame:

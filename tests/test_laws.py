@@ -2,8 +2,8 @@
 
 Bounds; no dependence on row order; merged tables equal one table; a slice equals filtering; an
 integer weight equals repetition; repeats are refused where they are; eager, lazy and streaming
-agree. A new metric is asked without anybody naming it here, and one whose tally has no sample
-fails.
+agree. What a value is a value of is asked for where it obeys the same law. A new metric is asked
+without anybody naming it here, and one whose tally has no sample fails.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def test_row_order_does_not_matter(name: str, data: st.DataObject, seed: int) ->
     other = rows.sample(fraction=1, shuffle=True, seed=seed)
     for options in options_of(name):
         equal(
-            pf.evaluate(rows, ASKED[name], **roles, by="d", **options),
-            pf.evaluate(other, ASKED[name], **mixed, by="d", **options),
+            pf.evaluate(rows, ASKED[name], **roles, by="d", counts=True, **options),
+            pf.evaluate(other, ASKED[name], **mixed, by="d", counts=True, **options),
         )
 
 
@@ -144,10 +144,11 @@ def test_merged_tables_equal_one_table(name: str, data: st.DataObject, seed: int
     # does not put the lists of one user together again.
     unsliced = sliced if sample.kept_whole is None else tables(None)
     for options in options_of(name):
-        whole = pf.evaluate(rows, metrics, **roles, by="d", **options)
-        equal(pf.measure(sliced, metrics, by="d", **options), whole)
-        total = pf.evaluate(rows, metrics, **roles, **options)
-        equal(pf.measure(pl.concat(unsliced, how="diagonal_relaxed"), metrics, **options), total)
+        whole = pf.evaluate(rows, metrics, **roles, by="d", counts=True, **options)
+        equal(pf.measure(sliced, metrics, by="d", counts=True, **options), whole)
+        total = pf.evaluate(rows, metrics, **roles, counts=True, **options)
+        stacked = pl.concat(unsliced, how="diagonal_relaxed")
+        equal(pf.measure(stacked, metrics, counts=True, **options), total)
 
 
 def in_part(value: Any, here: pl.Expr, column: str | None) -> Any:
@@ -161,7 +162,7 @@ def in_part(value: Any, here: pl.Expr, column: str | None) -> Any:
 @given(data=st.data())
 def test_a_slice_equals_filtering(name: str, data: st.DataObject) -> None:
     rows, roles = draw(data, name)
-    sliced = pf.evaluate(rows, ASKED[name], **roles, by="d")
+    sliced = pf.evaluate(rows, ASKED[name], **roles, by="d", counts=True)
     assert sliced["d"].is_sorted()
     for value in [None, "x", "y"]:
         here = pl.col("d").eq_missing(pl.lit(value))
@@ -174,13 +175,13 @@ def test_a_slice_equals_filtering(name: str, data: st.DataObject) -> None:
         part = rows.filter(here)
         if part.is_empty():
             continue
-        alone = pf.evaluate(part, ASKED[name], **kept)
+        alone = pf.evaluate(part, ASKED[name], **kept, counts=True)
         found = sliced.filter(here).drop("d")
         # Rows without a user are in no list, and a slice of them alone has no line.
         if not (found.is_empty() and sample_of(name).kept_whole):
             equal(found, alone)
         else:
-            assert all(value is None for line in alone.rows() for value in line)
+            assert all(not value for line in alone.rows() for value in line)
 
 
 def repeat(rows: pl.DataFrame) -> pl.DataFrame:
@@ -229,9 +230,10 @@ def once(frame: Any) -> Any:
 def test_repeats_are_refused_where_they_are(name: str, data: st.DataObject) -> None:
     rows, roles = draw(data, name)
     rows, roles = once(rows), {role: once(value) for role, value in roles.items()}
-    clean = pf.evaluate(rows, ASKED[name], **roles, by="d")
-    equal(pf.evaluate(rows, ASKED[name], **roles, by="d", repeats="error"), clean)
-    equal(pf.evaluate(rows, ASKED[name], **roles, by="d", repeats="drop"), clean)
+    counted = {**roles, "by": "d", "counts": True}
+    clean = pf.evaluate(rows, ASKED[name], **counted)
+    equal(pf.evaluate(rows, ASKED[name], **counted, repeats="error"), clean)
+    equal(pf.evaluate(rows, ASKED[name], **counted, repeats="drop"), clean)
     if not rows.is_empty():
         twice = pl.concat([rows, rows[:1]])
         with pytest.raises(ValueError, match="more than once"):
@@ -244,9 +246,10 @@ def test_repeats_are_refused_where_they_are(name: str, data: st.DataObject) -> N
 def test_eager_lazy_and_streaming_agree(name: str, data: st.DataObject) -> None:
     rows, roles = draw(data, name)
     for options in options_of(name):
-        eager = pf.evaluate(rows, ASKED[name], **roles, by="d", **options)
-        lazy = pf.evaluate(rows.lazy(), ASKED[name], **roles, by="d", **options)
+        eager = pf.evaluate(rows, ASKED[name], **roles, by="d", counts=True, **options)
+        lazy = pf.evaluate(rows.lazy(), ASKED[name], **roles, by="d", counts=True, **options)
         assert lazy.collect_schema() == eager.schema
+        assert all(eager.schema[f"{metric.name}_n"] == pl.Int64 for metric in ASKED[name])
         equal(lazy.collect(engine="in-memory"), eager)
         equal(lazy.collect(engine="streaming"), eager)
 

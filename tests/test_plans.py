@@ -221,6 +221,11 @@ def test_by_group_reads_the_rows_once(lake: pl.LazyFrame) -> None:
     assert scans(pf.by_group(lake, rates, **ROLES, ref=pf.REST)) == 1
 
 
+def test_counts_read_the_rows_once(lake: pl.LazyFrame) -> None:
+    assert scans(pf.evaluate(lake, decision_metrics(), **ROLES, counts=True)) == 1
+    assert scans(pf.evaluate(lake, decision_metrics(), **ROLES, counts=True, ref=pf.REST)) == 1
+
+
 def refusing(frame: pl.DataFrame) -> pl.LazyFrame:
     """Give a lazy frame that fails when it is executed."""
 

@@ -41,12 +41,13 @@ def test_shell_lines_of_the_lake_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```sh\n(polarsfair .*?)```", README, re.DOTALL)
     commands = "".join(blocks).replace("\\\n", " ").strip().splitlines()
-    assert len(commands) == 4
+    assert len(commands) == 9
     for command in (f"{commands[0]} --rows 2000", *commands[1:]):
         words = [word.strip('"') for word in re.findall(r'".*?"|\S+', command)]
         with pytest.raises(SystemExit, match="0"):
             cli.main(words[1:])
     assert pl.read_parquet("values.parquet").height == len(sample.DAYS)
+    assert pl.read_csv("roc.csv")["group"].unique().drop_nulls().sort().to_list() == ["F", "M"]
 
 
 def test_ci_runs_the_checks_that_the_readme_names() -> None:

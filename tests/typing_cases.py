@@ -48,6 +48,7 @@ def cases() -> None:
     # The verbs and tallies give the kind of frame that they are given.
     assert_type(pf.evaluate(df, [fairness.stat_parity], group="g", pred="p"), pl.DataFrame)
     assert_type(pf.evaluate(lf, fairness.stat_parity, group="g", pred="p"), pl.LazyFrame)
+    assert_type(pf.evaluate(lf, fairness.f1, pred="p", label="y", counts=True), pl.LazyFrame)
     assert_type(fairness.decisions(df, group="g", pred="p"), pl.DataFrame)
     assert_type(fairness.decisions(lf, group="g", pred="p"), pl.LazyFrame)
     assert_type(pf.measure(fairness.decisions(df, group="g", pred="p"), fairness.f1), pl.DataFrame)
@@ -78,6 +79,12 @@ def cases() -> None:
     assert_type(fair.rates, pl.DataFrame)
     assert_type(fair.transform(df, key="d"), pl.DataFrame)
     assert_type(lf.pipe(fair.transform, key="d"), pl.LazyFrame)
+    assert_type(fair.transform(lf, key="d", name="repaired"), pl.LazyFrame)
+    assert_type(fairness.r2(df, pred="p", label="y"), float)
+    disparity = fairness.conditional_demographic_disparity
+    assert_type(disparity(lf, group="g", label="y", strata="d", ref="a"), pl.LazyFrame)
+    assert_type(clustering.matching(df, cluster="d", label="y"), pl.DataFrame)
+    assert_type(clustering.matching(lf, cluster="d", label="y", by="g"), pl.LazyFrame)
     chances: dict[str, str | pl.Expr] = {"a": "s", "b": 1 - pl.col("s")}
     assert_type(fairness.stat_parity(df, group=chances, pred="p"), float)
     assert_type(
@@ -99,6 +106,15 @@ def cases() -> None:
     assert_type(ranking.ndcg(recs, actual, user="d", item="g", score="score"), float)
     assert_type(ranking.ndcg(recs, actual, user="d", item="g", k=[1, 5]), pl.DataFrame)
     assert_type(ranking.ndcg(recs, actual.lazy(), user="d", item="g"), pl.LazyFrame)
+    sessions: list[str | pl.Expr] = ["d", pl.col("g")]
+    assert_type(ranking.ndcg(recs, actual, user=sessions, item="g", score="score"), float)
+    assert_type(ranking.ndcg(recs, actual, user=["d", "g"], item="g", score="score"), float)
+    assert_type(recs.pipe(ranking.coverage, user=("d", "g"), item="g"), float)
+    assert_type(ranking.overlaps(recs, user=["d", "g"], item="g"), pl.DataFrame)
+    assert_type(ranking.per_user(recs, actual, ranking.ndcg, user=["d", "g"]), pl.DataFrame)
+    assert_type(ranking.support(recs, actual, user=["d", "g"], item="g"), pl.DataFrame)
+    assert_type(ranking.scan_run("model.run"), pl.LazyFrame)
+    assert_type(ranking.scan_qrels(["a.qrels", "b.qrels"]), pl.LazyFrame)
 
 
 def mistakes() -> None:
@@ -118,5 +134,6 @@ def mistakes() -> None:
     ranking.per_user(df, df, ranking.ndcg, user="d", itm="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     ranking.support(df, df, user="d", item="p", relevence="y")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     ranking.compare_conventions(df, df, ranking.ndcg, usr="d")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    ranking.ndcg(df, df, user=[1, 2], item="p")  # type: ignore[list-item]  # pyright: ignore[reportCallIssue, reportArgumentType]
     fairness.stat_parity_by_class(lf, groop="g", pred="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     fairness.stat_parity(df, group="g", pred=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]

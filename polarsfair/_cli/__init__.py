@@ -1,1 +1,1 @@
-"""The command line: parsing, flags in messages, tables, the demo and its sample lake."""
+"""The command line: parsing, files, flags in messages, tables, the demo and its sample lake."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
+from polarsfair._engine.columns import exactly
 from polarsfair._engine.compare import check_rate
 from polarsfair._engine.evaluate import prepare
 from polarsfair._engine.group_pairs import REFERENCE, other_of
@@ -83,9 +84,10 @@ def by_group(
     Returns
     -------
     pl.DataFrame or pl.LazyFrame
-        The slices, ``group``, ``metric``, ``n`` (rows that the rate uses), ``value``,
-        ``ref``, ``difference`` and ``ratio``, sorted by slice and group, then in the order of the
-        call. Rows of unknown group are shown, but not compared.
+        The slices, ``group``, ``metric``, ``n`` (what the value is a value of: the rows in its
+        denominator, without weights, as in `evaluate`), ``value``, ``ref``, ``difference`` and
+        ``ratio``, sorted by slice and group, then in the order of the call. Rows of unknown group
+        are shown, but not compared.
 
     Examples
     --------
@@ -104,6 +106,22 @@ def by_group(
     │ F     ┆ selection_rate ┆ 2   ┆ 0.5   ┆ M    ┆ -0.5       ┆ 0.5   │
     │ M     ┆ selection_rate ┆ 2   ┆ 1.0   ┆ M    ┆ 0.0        ┆ 1.0   │
     └───────┴────────────────┴─────┴───────┴──────┴────────────┴───────┘
+
+    A precision is one of the selected rows, and counts them:
+
+    >>> df = df.with_columns(fit=pl.Series([1, 0, 1, 1, 0]))
+    >>> roles = {"group": "sex", "pred": "hired", "label": "fit"}
+    >>> pf.by_group(df, fairness.precision, **roles).select("group", "n", "value")
+    shape: (3, 3)
+    ┌───────┬─────┬───────┐
+    │ group ┆ n   ┆ value │
+    │ ---   ┆ --- ┆ ---   │
+    │ str   ┆ i64 ┆ f64   │
+    ╞═══════╪═════╪═══════╡
+    │ null  ┆ 0   ┆ null  │
+    │ F     ┆ 1   ┆ 0.0   │
+    │ M     ┆ 2   ┆ 1.0   │
+    └───────┴─────┴───────┘
 
     A row per group and a column per metric:
 
@@ -191,7 +209,7 @@ def _long(
     ref: Any,
     dtype: pl.DataType,
 ) -> pl.LazyFrame:
-    value, known = pl.col(metric.name), pl.col(GROUP).is_not_null()
+    value, known = exactly(metric.name), pl.col(GROUP).is_not_null()
     if ref is None:
         other = pl.lit(None, dtype=pl.Float64)
     elif isinstance(ref, Everyone):

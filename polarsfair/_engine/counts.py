@@ -20,7 +20,7 @@ from polarsfair._engine.group_pairs import (
     other_of,
 )
 from polarsfair._engine.metric import Metric, OfGroups, as_they_are
-from polarsfair._engine.reference import GROUP, OVERALL, REST, Everyone, mark_reference
+from polarsfair._engine.reference import GROUP, REST, Everyone, mark_reference
 from polarsfair._engine.slices import aggregated, hidden, n_of, over
 from polarsfair._engine.tally import keywords_of
 
@@ -41,11 +41,12 @@ def in_lines(metric: Metric) -> dict[str, pl.Expr]:
     if metric.n is None:
         count = known_rows(metric) if metric.view is as_they_are else None
     else:
-        count = None if isinstance(metric.n, OfGroups) else metric.n(**_options(metric.n, metric))
+        count = None if isinstance(metric.n, OfGroups) else metric.n(**options_of(metric.n, metric))
     return {} if count is None else {n_of(metric.name): count.cast(pl.Int64)}
 
 
-def _options(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
+def options_of(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
+    """Return those of the metric's options that `function` takes."""
     return {k: metric.options[k] for k in keywords_of(function) if k in metric.options}
 
 
@@ -73,32 +74,31 @@ def _in_groups(
     table: pl.LazyFrame, metric: Metric, of_groups: OfGroups, slices: Sequence[str]
 ) -> pl.LazyFrame:
     """Count the rows of the groups that a metric compares in its view."""
-    lines = of_groups.view(table, slices, **_options(of_groups.view, metric))
+    lines = of_groups.view(table, slices, **options_of(of_groups.view, metric))
     name, keys = n_of(metric.name), [*slices, *metric.result_keys]
     rows = known_rows(metric) if of_groups.rows is None else of_groups.rows
     needed = of_groups.needs or (_lines_of_weight(metric),)
-    needs = {hidden("need", number): each.cast(pl.Int64) for number, each in enumerate(needed)}
+    needs = {hidden("need", i): each.cast(pl.Int64) for i, each in enumerate(needed)}
     known = lines.filter(pl.col(GROUP).is_not_null())
     groups = aggregated(known, [*keys, GROUP], {name: rows.cast(pl.Int64), **needs})
-    groups = groups.with_columns(_takes_part(list(needs)).alias(_PART))
-    takes_part, compared = pl.col(_PART), enough(pl.col(_PART).sum())
-    ref = metric.options.get("ref")
+    own = [pl.col(need) for need in needs]
+    groups = groups.with_columns(_all_positive(own).alias(_PART))
+    ref, part = metric.options.get("ref"), pl.col(_PART)
+    counted, compared = part, enough(part.sum())
     if isinstance(ref, Everyone):
-        takes_part = pl.lit(value=True)
-        if ref is REST:
-            rest = _takes_part([over(pl.col(n).sum(), keys) - pl.col(n) for n in needs])
-            groups = groups.with_columns(pl.col(_PART) & rest)
-        compared = compared if ref is OVERALL and not of_groups.alone else pl.col(_PART).any()
+        rest = _all_positive([over(need.sum(), keys) - need for need in own])
+        groups = groups.with_columns(part & rest) if ref is REST else groups
+        counted = pl.lit(value=True)
+        compared = part.any() if ref is REST or of_groups.alone else compared
     elif ref is not None:
         groups = mark_reference(groups, ref, REFERENCE)
-        compared = compared & (pl.col(_PART) & pl.col(REFERENCE)).any()
-    summed = pl.when(compared).then(pl.col(name).filter(takes_part).sum()).otherwise(0)
+        compared = compared & (part & pl.col(REFERENCE)).any()
+    summed = pl.when(compared).then(pl.col(name).filter(counted).sum()).otherwise(0)
     return aggregated(groups, keys, {name: summed})
 
 
-def _takes_part(needs: Sequence[str | pl.Expr]) -> pl.Expr:
-    columns = (pl.col(need) if isinstance(need, str) else need for need in needs)
-    return pl.all_horizontal(column > 0 for column in columns)
+def _all_positive(numbers: Sequence[pl.Expr]) -> pl.Expr:
+    return pl.all_horizontal(number > 0 for number in numbers)
 
 
 def _lines_of_weight(metric: Metric) -> pl.Expr:

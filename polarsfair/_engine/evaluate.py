@@ -94,7 +94,8 @@ def evaluate(
         Slices: column names or expressions. One result row per slice, sorted. A slice that only one
         table has is null for the metrics of the others.
     counts
-        Whether the column ``<metric>_n`` follows each value: what it is a value of.
+        Whether the column ``<metric>_n`` (Int64) follows each value: what it is a value of. See
+        the notes.
     **keywords
         Roles (``group=``, ``pred=``, ...: column names or expressions) and options (``ref=``,
         ``alpha=``, ...), which reach every metric that takes them. Every metric must read
@@ -109,6 +110,22 @@ def evaluate(
     Notes
     -----
     If ``k`` is a list, metrics that take no ``k``, or have one bound, are repeated at every k.
+
+    With ``counts``, ``<metric>_n`` is the number of rows in the value's denominator, not weighted:
+
+    * most metrics: the rows with all that the metric reads known;
+    * a rate: those of them that it is a rate of, such as the labelled positives of
+      `true_positive_rate` and the selected rows of `precision`; for `f1` all but true negatives;
+    * quality and diversity of lists, `novelty` and `average_popularity`: the users averaged over;
+    * `coverage`, `gini` and `exposure_entropy`: the items of the catalogue;
+    * click-through rates, errors and the AUC of matched pairs: the pairs, or for `ctr_ips` and
+      `ctr_dr` the recommendations; other exposure of items: the recommendations;
+    * a comparison: the sum over the groups that take part, which are those with a value. With
+      ``pf.OVERALL`` or ``pf.REST`` all rows of known group are on one side. 0 if no group is
+      compared with another. For `exposure_parity` the items of the groups of items.
+
+    A row of weight 0 counts. If a group is known as probabilities, a row counts once in every group
+    that it may belong to.
 
     A lazy frame keeps the columns that a file had when the frame was made. If the file is
     rewritten before `collect`, Polars may read another column: make the frame anew.
@@ -128,6 +145,18 @@ def evaluate(
     ╞════════════════╪═════════════╡
     │ 0.75           ┆ 0.5         │
     └────────────────┴─────────────┘
+
+    What each value is a value of:
+
+    >>> pf.evaluate(df, fairness.stat_parity, group="sex", pred="hired", counts=True)
+    shape: (1, 2)
+    ┌─────────────┬───────────────┐
+    │ stat_parity ┆ stat_parity_n │
+    │ ---         ┆ ---           │
+    │ f64         ┆ i64           │
+    ╞═════════════╪═══════════════╡
+    │ 0.5         ┆ 4             │
+    └─────────────┴───────────────┘
 
     Metrics of several tables:
 
@@ -172,6 +201,12 @@ def evaluate(
 
 def _answer(metric: Metric, frame: IntoFrame, keywords: dict[str, Any]) -> Any:
     """Evaluate one metric: a float, or a frame if there are slices or keys."""
+    if "counts" in keywords:
+        msg = (
+            f"`counts` is an argument of `pf.evaluate`, not of `{metric.name}`:"
+            f" `pf.evaluate(df, {metric.family}.{metric.name}, counts=True, ...)`"
+        )
+        raise TypeError(msg)
     result = evaluate(frame, [metric], **keywords)
     if isinstance(result, pl.LazyFrame) or result.width > 1:
         return result
@@ -292,7 +327,8 @@ def measure(
     by
         The slice columns to keep (names or expressions); the others are merged.
     counts
-        Whether the column ``<metric>_n`` follows each value: what it is a value of.
+        Whether the column ``<metric>_n`` (Int64) follows each value: what it is a value of, as in
+        `evaluate`.
     **options
         Options (``ref=``, ``alpha=``, ...), which reach every metric that takes them.
 
@@ -318,6 +354,15 @@ def measure(
     ╞═════════════╡
     │ 0.5         │
     └─────────────┘
+    >>> pf.measure(tables, [fairness.stat_parity], counts=True)
+    shape: (1, 2)
+    ┌─────────────┬───────────────┐
+    │ stat_parity ┆ stat_parity_n │
+    │ ---         ┆ ---           │
+    │ f64         ┆ i64           │
+    ╞═════════════╪═══════════════╡
+    │ 0.5         ┆ 4             │
+    └─────────────┴───────────────┘
 
     Tables of two tallies:
 

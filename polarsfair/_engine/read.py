@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polarsfair._engine.counts import in_lines, in_table, of_comparison
+from polarsfair._engine.columns import exactly
+from polarsfair._engine.counts import in_lines, in_table, of_comparison, options_of
 from polarsfair._engine.group_pairs import (
     Comparison,
     beside_group,
@@ -24,10 +25,11 @@ from polarsfair._engine.group_pairs import (
 from polarsfair._engine.metric import LineFormula, Metric, as_they_are
 from polarsfair._engine.reference import GROUP, OVERALL, Everyone
 from polarsfair._engine.slices import aggregated, hidden, hidden_slices, joined, n_of, shown_n
-from polarsfair._engine.tally import Tally, keywords_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from polarsfair._engine.tally import Tally
 
 
 _BASE = hidden("base ")
@@ -89,24 +91,19 @@ def arranged(
     `inner` maps the caller's names of the slices to the hidden ones.
     """
     all_keys = [*inner.values(), *keys]
-    shown = [pl.col(name) for metric in metrics for name in (metric.name, n_of(metric.name))]
-    result = result.select(*all_keys, *(shown if counts else (metric.name for metric in metrics)))
+    names = [[m.name, n_of(m.name)] if counts else [m.name] for m in metrics]
+    result = result.select(*all_keys, *(exactly(name) for each in names for name in each))
     result = result.sort(all_keys) if all_keys else result
     if counts:
         result = result.rename({n_of(metric.name): shown_n(metric.name) for metric in metrics})
     return result.rename({name: shown for shown, name in inner.items()}) if inner else result
 
 
-def _options(function: Callable[..., object], metric: Metric) -> dict[str, Any]:
-    """Return those of the metric's options that `function` takes."""
-    return {k: metric.options[k] for k in keywords_of(function) if k in metric.options}
-
-
 def _sharing_lines(metrics: Sequence[Metric]) -> list[list[Metric]]:
     """Group the metrics that read the same lines, so that the lines are made once."""
     shared: dict[tuple[object, str, str], list[Metric]] = {}
     for metric in metrics:
-        same = (metric.view, repr(_options(metric.view, metric)), _sides(metric))
+        same = (metric.view, repr(options_of(metric.view, metric)), _sides(metric))
         shared.setdefault(same, []).append(metric)
     return list(shared.values())
 
@@ -128,13 +125,13 @@ def _values(
     """Evaluate metrics that read the same lines."""
     first = members[0]
     plain = first.view is as_they_are
-    lines = table if plain else first.view(table, keys, **_options(first.view, first))
+    lines = table if plain else first.view(table, keys, **options_of(first.view, first))
     if first.bases:
         return _compared(lines, members, keys, counts=counts)
     for member in members:
         if isinstance(member.formula, LineFormula):
-            lines = member.formula.with_values(lines, _options(member.formula, member))
-    formulas = {m.name: m.formula(**_options(m.formula, m)) for m in members}
+            lines = member.formula.with_values(lines, options_of(member.formula, member))
+    formulas = {m.name: m.formula(**options_of(m.formula, m)) for m in members}
     numbers = {k: v for m in members for k, v in in_lines(m).items()} if counts else {}
     return _aggregate(lines, formulas, numbers, [*keys, *first.result_keys])
 
@@ -148,7 +145,8 @@ def _aggregate(
     values = {name: formula.cast(pl.Float64) for name, formula in formulas.items()}
     # Negative zero, such as an entropy's, would make a quotient by it infinite on the wrong side.
     return aggregated(lines, keys, values | counts).with_columns(
-        pl.when(pl.col(name) == 0).then(0.0).otherwise(name).alias(name) for name in values
+        pl.when(exactly(name) == 0).then(0.0).otherwise(exactly(name)).alias(name)
+        for name in values
     )
 
 
@@ -167,7 +165,7 @@ def _compared(
         lines = lines.with_columns(how.statistic(i, own) for how, i, own in found)
         lines = lines.with_columns(how.size(i) for how, i, _ in found)
     formulas = {
-        m.name: m.formula(numbers[pair], *pair[1], **_options(m.formula, m))
+        m.name: m.formula(numbers[pair], *pair[1], **options_of(m.formula, m))
         for m, pair in zip(members, compared, strict=True)
     }
     of_groups = {

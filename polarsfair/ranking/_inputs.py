@@ -119,6 +119,8 @@ class Inputs:
     lists, truths
         The recommendations and the ground truth once more, with a row of unknown item for every
         nested list, even if it is empty.
+    lengths
+        A line per nested list with its keys, `user` and ``n_rec``; None if items must be counted.
     nested
         The frames that have a list per row.
     user
@@ -138,6 +140,7 @@ class Inputs:
     parts: tuple[str, ...]
     lists: pl.LazyFrame
     truths: pl.LazyFrame
+    lengths: pl.LazyFrame | None = None
     nested: tuple[str, ...] = ()
     user: tuple[str, ...] = ("user",)
     of_user: tuple[str, ...] = ("user",)
@@ -246,34 +249,34 @@ def resolve(
     columns, items_of = user_columns(user), as_column(item, "item")
     check_ids(frames, columns, items_of)
     opened = _unnested(frames, items_of, {RECS: rec_roles, ACTUAL: actual_roles or {}})
-    frames |= {name: one.frame for name, one in opened.items()}
+    frames |= {name: one.opened(one.frame) for name, one in opened.items()}
     listed = {n: opened[n].item if n in opened else items_of for n in frames if n != USERS}
     ids = id_columns(frames, columns, listed)
     slices = hidden_slices(column.meta.output_name() for column in by)
     frames.pop(ITEMS, None)
     parts = parts_of(frames.values(), group)
     keys = key_columns(frames, dict(zip(slices.values(), by, strict=True)), parts)
-    rows = {
-        name: _rows(
-            frame, ids[name], keys[name], slices, opened[name].roles if name in opened else {}
-        )
-        for name, frame in frames.items()
-    }
     names = user_names(columns)
+    of_users: dict[str, Any] = {"users": None}
+    if keys.get(USERS):
+        found = Rows.of(frames[USERS], (), more={**keys[USERS], **ids[USERS]})
+        of_users = {"users": _keyed_by_user(_with_keys(found, slices, keys[USERS]), [*ids[USERS]])}
+        of_users |= {"of_user": tuple(ids[USERS])}
     return Inputs(
-        users=_keyed_by_user(rows[USERS], list(ids[USERS])) if keys.get(USERS) else None,
-        of_user=tuple(ids.get(USERS, names)),
         slices=slices,
         parts=tuple(parts),
         user=names,
-        **_read(rows, opened, names),
+        nested=tuple(name for name in opened if opened[name].lists),
+        **of_users,
+        **_recs(opened[RECS], ids[RECS], keys[RECS], slices, names),
+        **_actual(opened[ACTUAL], ids[ACTUAL], keys[ACTUAL], slices, names),
     )
 
 
 def _unnested(
     frames: Mapping[str, pl.LazyFrame], item: pl.Expr, roles: Mapping[str, Mapping[str, Role]]
 ) -> dict[str, Unnested]:
-    """Unnest the lists of recommendations and of the ground truth."""
+    """Find the lists of recommendations and of the ground truth."""
     columns = {
         name: {
             shown(role): as_column(one.into, shown(role))
@@ -286,36 +289,64 @@ def _unnested(
     return {name: unnested(frames[name], item, of) for name, of in roles.items()}
 
 
-def _read(
-    rows: Mapping[str, Rows], opened: Mapping[str, Unnested], user: Sequence[str]
-) -> dict[str, Any]:
-    """Return the rows of both frames that have a user and an item, and those that have a user."""
-    recs, actual = rows[RECS], rows[ACTUAL]
-    first, second, third = read_apart(recs.frame, user)
-    truth = read_apart(actual.frame, user)[0]
-    known = pl.all_horizontal(pl.col(name).is_not_null() for name in user)
-    return {
-        "recs": replace(recs, frame=first),
-        "again": (second, third),
-        "nested": tuple(name for name in opened if opened[name].nested),
-        "lists": recs.frame.filter(known) if opened[RECS].nested else third,
-        "actual": replace(actual, frame=truth),
-        "truths": actual.frame.filter(known) if opened[ACTUAL].nested else truth,
-    }
-
-
 def _rows(
-    frame: pl.LazyFrame,
+    opened: Unnested,
     ids: Mapping[str, pl.Expr],
     keys: Mapping[str, pl.Expr],
     slices: Mapping[str, str],
-    roles: Mapping[str, Role],
-) -> Rows:
-    """Resolve the roles of one frame, with those slices and parts of the group that it has."""
-    rows = Rows.of(frame, (), group=None, weight=None, more={**keys, **ids}, **roles)
+) -> tuple[Rows, pl.LazyFrame]:
+    """Resolve the roles of one frame, with those slices and parts of the group that it has.
+
+    Returns the rows with an item each, and the rows with a list each, if the frame has lists.
+    """
+    frame, more = opened.frame, {**keys, **ids}
+    if opened.lists:
+        # Slices and users are those of the caller's rows, and are computed once for each.
+        whole = {name: column for name, column in more.items() if name != "item"}
+        frame = frame.select(*opened.lists, **whole)
+        more = {**{name: pl.col(name) for name in whole}, "item": ids["item"]}
+    roles = dict(opened.roles)
+    rows = Rows.of(opened.opened(frame), (), group=None, weight=None, more=more, **roles)
+    return _with_keys(rows, slices, keys), frame
+
+
+def _with_keys(rows: Rows, slices: Mapping[str, str], keys: Mapping[str, pl.Expr]) -> Rows:
     own = {caller: name for caller, name in slices.items() if name in keys}
     parts = tuple(name for name in keys if name not in own.values())
     return replace(rows, slices=own, parts=parts)
+
+
+def _recs(
+    opened: Unnested,
+    ids: Mapping[str, pl.Expr],
+    keys: Mapping[str, pl.Expr],
+    slices: Mapping[str, str],
+    user: Sequence[str],
+) -> dict[str, Any]:
+    """Return the recommendations that have a user and an item, and those that have a user."""
+    rows, frame = _rows(opened, ids, keys, slices)
+    first, second, third = read_apart(rows.frame, user)
+    found = {"recs": replace(rows, frame=first), "again": (second, third), "lists": third}
+    if opened.lists:
+        known = _third_spelling(user)
+        found["lists"] = rows.frame.filter(known)
+        lengths = opened.lengths(frame)
+        found["lengths"] = None if lengths is None else lengths.filter(known)
+    return found
+
+
+def _actual(
+    opened: Unnested,
+    ids: Mapping[str, pl.Expr],
+    keys: Mapping[str, pl.Expr],
+    slices: Mapping[str, str],
+    user: Sequence[str],
+) -> dict[str, Any]:
+    """Return the ground truth that has a user and an item, and all of it that has a user."""
+    rows, frame = _rows(opened, ids, keys, slices)
+    first = read_apart(rows.frame, user)[0]
+    truths = frame.filter(_third_spelling(user)) if opened.lists else first
+    return {"actual": replace(rows, frame=first), "truths": truths}
 
 
 def _keyed_by_user(rows: Rows, user: Sequence[str]) -> Rows:
@@ -421,3 +452,9 @@ def read_apart(
         rows.filter(same & item.is_not_null()),
         rows.filter(known & (item == item)),
     )
+
+
+def _third_spelling(user: Sequence[str]) -> pl.Expr:
+    """Return whether a row has a user, in other words than `read_apart` has for two readings."""
+    first, *others = (pl.col(name) for name in user)
+    return pl.all_horizontal((first == first).is_not_null(), *(one.is_not_null() for one in others))

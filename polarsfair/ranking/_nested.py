@@ -30,22 +30,41 @@ _SIZE = pl.col(_ITEM).list.len().fill_null(0)
 
 
 class Unnested(NamedTuple):
-    """A frame with a row per user and item, and the columns of `item` and the roles in it."""
+    """A frame whose `lists` are columns to explode, and the columns of `item` and roles in it."""
 
     frame: pl.LazyFrame
     item: pl.Expr
     roles: Mapping[str, Role]
-    nested: bool
+    lists: tuple[str, ...] = ()
+    checked: pl.Expr = pl.col(_ITEM)
+
+    def opened(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Return a row per user and item of a frame that has the lists."""
+        if not self.lists:
+            return frame
+        return frame.with_columns(self.checked).explode(*self.lists, empty_as_null=True)
+
+    def lengths(self, frame: pl.LazyFrame) -> pl.LazyFrame | None:
+        """Add the number of known items; None if only single items tell what counts."""
+        dtype = frame.collect_schema()[_ITEM] if self.lists else None
+        given = self.roles["rank"].into is not None if "rank" in self.roles else False
+        if not isinstance(dtype, pl.List) or dtype.inner.is_float():
+            return None
+        if given and _ORDER not in self.lists:
+            return None
+        # Reads nothing but the items, which takes less than to unnest them once more.
+        known = pl.col(_ITEM).list.agg(pl.element().count()).fill_null(0)
+        return frame.with_columns(n_rec=known.cast(pl.Int64)).drop(self.lists)
 
 
 def unnested(frame: pl.LazyFrame, item: pl.Expr, roles: Mapping[str, Role]) -> Unnested:
-    """Return a row per user and item if `item` is a list, else the frame as it is.
+    """Prepare lists to be unnested if `item` is a list, else return the frame as it is.
 
     If neither a score nor a rank is given, the order of a list is its rank.
     """
     dtype = schema_of(frame, {"item": item})["item"]
     if not _is_list(dtype):
-        return Unnested(frame, item, roles, nested=False)
+        return Unnested(frame, item, roles)
     given = {role: one for role, one in roles.items() if one.into is not None}
     columns = {role: as_column(one.into, shown(role)) for role, one in given.items()}
     check_columns(frame, {shown(role): [column] for role, column in columns.items()})
@@ -59,11 +78,12 @@ def unnested(frame: pl.LazyFrame, item: pl.Expr, roles: Mapping[str, Role]) -> U
     if "rank" in roles and not {"rank", "score"} & set(given):
         order = {_ORDER: pl.int_ranges(1, _SIZE + 1, dtype=pl.Int64)}
     rows = frame.with_columns(_as_list(item, dtype).alias(_ITEM), **lists)
-    rows = rows.with_columns(_of_equal_length(names), **order)
-    rows = rows.explode(_ITEM, *lists, *order, empty_as_null=True)
+    rows = rows.with_columns(**order)
     read = {role: Role(pl.col(names[role]), one.read) for role, one in given.items()}
     read |= {"rank": Role(pl.col(_ORDER), roles["rank"].read)} if order else {}
-    return Unnested(rows, pl.col(_ITEM), {**roles, **read}, nested=True)
+    return Unnested(
+        rows, pl.col(_ITEM), {**roles, **read}, (_ITEM, *lists, *order), _of_equal_length(names)
+    )
 
 
 def _is_list(dtype: object) -> bool:

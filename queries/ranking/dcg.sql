@@ -2,6 +2,8 @@
 -- that NDCG is averaged over.
 -- views: _lists.sql
 -- views: _discounts.sql
+-- n of: users, rules
+-- n: list_contains(sets, average_over_ndcg) AND (n_rel > 0 OR empty <> 'drop')
 WITH each_user AS (
     SELECT slice, "user", n_rel, sets, average_over_ndcg, empty,
            coalesce(sum(amount * discount(r.discount, position)), 0) AS gained

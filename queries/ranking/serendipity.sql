@@ -3,6 +3,8 @@
 -- within k; the mean over users with recommendations. An item's rank by popularity is the number of
 -- different popularities from its own upwards; without a popularity it comes after all items.
 -- views: _lists.sql
+-- n of: users
+-- n: n_rec > 0
 WITH size AS (SELECT count(*) AS n FROM items WHERE item IS NOT NULL),
 ranks AS (
     SELECT item, (SELECT count(DISTINCT o.popularity) FROM items AS o

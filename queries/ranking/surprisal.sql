@@ -2,6 +2,8 @@
 -- the items that a user is shown; the mean over users, as a share of log2 of the number of users
 -- unless the option `normalized` is false. The option `n_users` is the number of users.
 -- views: _exposure.sql
+-- n of: (SELECT DISTINCT slice, "group", "user" FROM first_k)
+-- n: true
 WITH users AS (
     SELECT f.slice, f."group", f."user",
            avg(log2(getvariable('n_users') / greatest(1, coalesce(i.popularity, 1)))) AS bits

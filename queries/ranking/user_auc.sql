@@ -3,6 +3,10 @@
 -- over users with such a pair, weighted by their matches, their clicks, or not, by the option
 -- `average`.
 -- views: _matches.sql
+-- n of: (SELECT *, count(*) OVER (PARTITION BY slice, "user") AS seen,
+-- n of: count(DISTINCT value) OVER (PARTITION BY slice, "user") AS classes FROM matches)
+-- n: "user" IS NOT NULL AND classes = 2
+-- n each: CASE getvariable('average') WHEN 'clicks' THEN value WHEN 'users' THEN 1 / seen ELSE 1 END
 WITH matched AS (FROM matches),
 areas AS (
     SELECT yes.slice, yes."user",

@@ -117,12 +117,24 @@ def test_members_of_any_number(dtype: Any) -> None:
 
 def test_wide_embeddings() -> None:
     values = RANDOM.normal(size=(40, 512)).astype("float32")
-    rows = pl.DataFrame({"c": RANDOM.integers(0, 2, 40), "x": values})
+    rows = pl.DataFrame({"g": ["a", "b"] * 20, "item": range(40), "x": values})
     assert rows.schema["x"] == pl.Array(pl.Float32, 512)
-    flat = pl.DataFrame({"c": rows["c"], **{f"x{i}": values[:, i] for i in range(512)}})
-    wanted = clustering.calinski_harabasz(flat, cluster="c", features=[f"x{i}" for i in range(512)])
-    found = clustering.calinski_harabasz(rows.lazy(), cluster="c", features="x").collect().item()
-    assert found == pytest.approx(wanted, rel=1e-12)
+    names = [f"x{i}" for i in range(512)]
+    flat = pl.concat([rows.drop("x"), pl.DataFrame(values, schema=names)], how="horizontal")
+    assert fairness.social_fairness_ratio(
+        rows, group="g", features="x", centroids=rows.head(2)
+    ) == pytest.approx(
+        fairness.social_fairness_ratio(flat, group="g", features=names, centroids=flat.head(2))
+    )
+    recs = pl.DataFrame({"user": [1, 1, 1, 2, 2], "item": [0, 1, 2, 3, 39]})
+    roles: dict[str, Any] = {"user": "user", "item": "item"}
+    assert ranking.intra_list_diversity(
+        recs, items=rows, features="x", **roles
+    ) == ranking.intra_list_diversity(recs, items=flat, features=names, **roles)
+    table = clustering.moments(rows, cluster="g", features="x").sort("cluster")
+    for number, ssw in enumerate(table["ssw"]):
+        part = values[number::2].astype("float64")
+        assert ssw == pytest.approx(((part - part.mean(axis=0)) ** 2).sum(), rel=1e-12)
 
 
 def test_categories_in_arrays() -> None:

@@ -33,7 +33,13 @@ TWO_PASSES = [
     clustering.dunn_centroid,
     clustering.c_index,
 ]
-EVERY = [*TWO_PASSES, clustering.calinski_harabasz, clustering.davies_bouldin]
+EVERY = [
+    *TWO_PASSES,
+    clustering.ball_hall,
+    clustering.calinski_harabasz,
+    clustering.davies_bouldin,
+    clustering.xie_beni,
+]
 every = pytest.mark.parametrize("metric", EVERY, ids=lambda m: m.name)
 
 
@@ -84,6 +90,49 @@ def test_indices_equal_scikit_learn() -> None:
     assert math.isclose(ours, sk.davies_bouldin_score(values, labels), rel_tol=1e-9)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_indices_of_means_equal_numpy(weight: str | None, offset: float) -> None:
+    frame = blobs(600, 3, 5, seed=3, offset=offset).with_columns(w=pl.int_range(pl.len()) % 3)
+    rows = frame.select(pl.all().repeat_by("w").explode()) if weight else frame
+    values = rows.select("x", "y", "z0").to_numpy()
+    labels = rows["c"].to_numpy()
+    parts = [values[labels == c] - offset for c in np.unique(labels)]
+    spreads = [((part - part.mean(axis=0)) ** 2).sum() for part in parts]
+    means = np.array([part.mean(axis=0) for part in parts])
+    gaps = ((means[:, None] - means) ** 2).sum(axis=2)[np.triu_indices(len(means), 1)]
+    theirs = {
+        clustering.ball_hall: np.mean([s / len(p) for s, p in zip(spreads, parts, strict=True)]),
+        clustering.xie_beni: sum(spreads) / (len(values) * gaps.min()),
+    }
+    roles: dict[str, Any] = {"cluster": "c", "features": ["x", "y", "z0"], "weight": weight}
+    tables = [clustering.moments(frame[i::4], **roles) for i in range(4)]
+    for metric, value in theirs.items():
+        close = pytest.approx(value, rel=1e-7 if offset else 1e-12)
+        assert metric(frame, **roles) == close
+        assert pf.measure(tables, metric).item() == close
+
+
+@pytest.mark.parametrize(
+    ("rows", "xie_beni", "ball_hall"),
+    [
+        ([(1, 0.0), (1, 2.0)], math.nan, 1.0),
+        ([(1, 3.0), (2, 3.0)], math.nan, 0.0),
+        ([(1, 0.0), (2, 3.0)], 0.0, 0.0),
+        ([(1, -1.0), (1, 1.0), (2, -2.0), (2, 2.0)], math.inf, (1 + 4) / 2),
+        # (1 + 1 + 4 + 4) / (4 16), and (1 + 4) / 2
+        ([(1, -1.0), (1, 1.0), (2, 2.0), (2, 6.0), (None, 9.0), (2, None)], 10 / 64, (1 + 4) / 2),
+        ([(None, 1.0)], math.nan, math.nan),
+        ([], math.nan, math.nan),
+    ],
+)
+def test_indices_of_means_at_their_edges(rows: Any, xie_beni: float, ball_hall: float) -> None:
+    frame = pl.DataFrame(rows, schema={"c": pl.Int64, "x": pl.Float64}, orient="row")
+    roles: dict[str, Any] = {"cluster": "c", "features": ["x"]}
+    assert clustering.xie_beni(frame, **roles) == pytest.approx(xie_beni, nan_ok=True, abs=1e-15)
+    assert clustering.ball_hall(frame, **roles) == pytest.approx(ball_hall, nan_ok=True, abs=1e-15)
+
+
 @pytest.mark.parametrize("kind", ["euclidean", "manhattan", "sqeuclidean", "cosine"])
 def test_pairs_equal_brute_force(kind: str) -> None:
     """More rows than a block of distances has, and weights."""
@@ -126,8 +175,9 @@ def test_data_far_from_zero_keep_their_digits(offset: float) -> None:
 def test_moments_merge_far_from_zero() -> None:
     frame = blobs(900, 2, 3, offset=1e8)
     tables = [clustering.moments(frame[i::7], **ROLES) for i in range(7)]
-    merged = pf.measure(tables, [clustering.calinski_harabasz]).item()
-    assert math.isclose(merged, clustering.calinski_harabasz(frame, **ROLES), rel_tol=1e-6)
+    for metric in (clustering.calinski_harabasz, clustering.ball_hall, clustering.xie_beni):
+        merged = pf.measure(tables, metric).item()
+        assert math.isclose(merged, metric(frame, **ROLES), rel_tol=1e-6), metric.name
 
 
 clusterings = st.lists(
@@ -246,7 +296,7 @@ def test_equal_rows_are_at_no_distance(weight: str | None) -> None:
     asked = [*EVERY, *squared, clustering.davies_bouldin.bind(dispersion="mean")]
     for metric in asked:
         value = metric(frame, **roles)
-        zero = metric.name in ("silhouette", "hubert_distances")
+        zero = metric.name in ("ball_hall", "silhouette", "hubert_distances")
         assert value == 0 if zero else math.isnan(value), metric.name
 
 

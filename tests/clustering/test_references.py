@@ -37,6 +37,7 @@ SYMMETRIC = [
     clustering.v_measure,
     *(clustering.adjusted_mutual_information.bind(average=a) for a in ("arithmetic", "max")),
     clustering.jaccard,
+    clustering.pair_f1,
     clustering.rand,
     clustering.adjusted_rand,
     clustering.fowlkes_mallows,
@@ -207,6 +208,67 @@ def test_maximum_matching_of_noise() -> None:
     frame = frame_of([-1, -1, -1, -1, -1, 3], ["a", "a", "a", "b", "b", "c"])
     assert clustering.maximum_matching(frame, **ROLES, noise=-1) == pytest.approx(3 / 6)
     assert clustering.maximum_matching(frame, **ROLES) == pytest.approx(4 / 6)
+
+
+def seventeen() -> pl.DataFrame:
+    """Figure 16.4 of Manning, Raghavan, Schütze: of 136 pairs tp 20, fp 20, fn 24, tn 72."""
+    clusters = {1: "xxxxxo", 2: "xoooo+", 3: "xx+++"}
+    rows = [(c, y) for c, labels in clusters.items() for y in labels]
+    c, y = zip(*rows, strict=True)
+    return frame_of(c, y)
+
+
+def test_pairs_of_the_textbook() -> None:
+    frame = seventeen()
+    assert clustering.pair_counts(frame, **ROLES).row(0) == (20, 20, 24, 72)
+    assert clustering.pair_f1(frame, **ROLES) == pytest.approx(2 * 20 / (2 * 20 + 20 + 24))
+    assert clustering.purity(frame, **ROLES) == pytest.approx(12 / 17)
+
+
+@few
+@given(partitions)
+def test_pair_f1_follows_from_the_pairs(both: Any) -> None:
+    c, y = both
+    (_, fp), (fn, tp) = pair_confusion_matrix(y, c)
+    found = clustering.pair_f1(frame_of(c, y), **ROLES)
+    assert found == pytest.approx(2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 1, abs=1e-12)
+    jaccard = clustering.jaccard(frame_of(c, y), **ROLES)
+    assert found == pytest.approx(2 * jaccard / (1 + jaccard))
+
+
+def test_pair_f1_of_billions_of_rows() -> None:
+    """Numbers of pairs exceed 64 bits from 6 10^9 rows on."""
+    table = pl.DataFrame({"cluster": [1, 1, 2], "label": ["a", "b", "b"], "n": [6 * 10**9] * 3})
+    # tp 3, fp 2, fn 2 in units of n^2 / 2
+    assert pf.measure(table, clustering.pair_f1).item() == pytest.approx(6 / 10, rel=1e-9)
+
+
+# the matching itself
+
+
+def matched_share(frame: pl.DataFrame, pairs: pl.DataFrame) -> float:
+    return float(pairs["n"].sum() / frame.drop_nulls().height)
+
+
+@few
+@given(partitions, st.randoms())
+def test_matching_is_one_to_one_and_optimal(both: Any, order: random.Random) -> None:
+    c, y = both
+    frame = frame_of(c, y)
+    pairs = clustering.matching(frame, **ROLES)
+    assert pairs["cluster"].is_unique().all()
+    assert pairs["label"].is_unique().all()
+    assert pairs.rows() == sorted(pairs.rows())
+    counts = {(i, j): n for i, j, n in frame.group_by("c", "y").len().iter_rows()}
+    assert all(counts[cluster, label] == n for cluster, label, n in pairs.iter_rows())
+    found = matched_share(frame, pairs)
+    assert found == pytest.approx(clustering.maximum_matching(frame, **ROLES), abs=1e-12)
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=order.randint(0, 99))
+    assert_frame_equal(clustering.matching(shuffled, **ROLES), pairs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_chance, "_DENSE", 0)
+        sparse = clustering.matching(frame, **ROLES)
+    assert sparse["n"].sum() == pairs["n"].sum()
 
 
 # laws of two partitions

@@ -23,6 +23,7 @@ METRICS: dict[str, Any] = {
     "davies_bouldin of means": clustering.davies_bouldin.bind(dispersion="mean"),
     "silhouette": clustering.silhouette,
     "silhouette of squares": clustering.silhouette.bind(metric="sqeuclidean"),
+    "xie_beni": clustering.xie_beni,
 }
 every_metric = pytest.mark.parametrize("name", METRICS)
 
@@ -49,7 +50,7 @@ def test_10_an_offset_changes_nothing(name: str, offset: float) -> None:
     assert value(name, points(far).lazy()) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["calinski_harabasz", "davies_bouldin"])
+@pytest.mark.parametrize("name", ["calinski_harabasz", "davies_bouldin", "xie_beni"])
 def test_10_an_offset_changes_nothing_in_merged_tables(name: str) -> None:
     far = NEAR + 1e12
     frame, features = points(far), ["x0", "x1", "x2"]
@@ -83,11 +84,27 @@ def test_10_scales_are_right_or_undefined(name: str, scale: float) -> None:
     assert math.isnan(found) or found == pytest.approx(value(name, points(NEAR)), rel=1e-6)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e9, 1e12, 1e17, 1e19])
+@pytest.mark.parametrize("power", [0, 332, 498, 664, -332, -498, -664])
+def test_10_ball_hall_is_right_or_undefined(offset: float, power: int) -> None:
+    """It grows with the square of the scale, which overflows or vanishes before the scale does."""
+    far, scale = NEAR + offset, 2.0**power
+    back = far - offset
+    parts = [back[np.flatnonzero(c == LABELS)] for c in range(4)]
+    spreads = [((part - part.mean(axis=0)) ** 2).sum(axis=1).mean() for part in parts]
+    found = clustering.ball_hall(points(far * scale), cluster="c", features=["x0", "x1", "x2"])
+    assert math.isnan(found) or found == pytest.approx(float(np.mean(spreads)) * scale**2, rel=1e-5)
+    if offset < 1e13 and abs(power) < 400:
+        assert not math.isnan(found)
+
+
 def test_10_points_that_really_coincide_keep_their_values() -> None:
     exact = points(np.repeat([[0.0, 0.0], [3.0, 4.0]], 5, axis=0), np.repeat([0, 1], 5))
     assert value("davies_bouldin", exact) == 0
     assert value("silhouette", exact) == 1
     assert value("calinski_harabasz", exact) == math.inf
+    assert value("xie_beni", exact) == 0
+    assert clustering.ball_hall(exact, cluster="c", features=["x0", "x1"]) == 0
 
 
 def test_14_many_clusters_take_linear_memory() -> None:

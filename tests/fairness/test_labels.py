@@ -75,17 +75,45 @@ def test_two_labels_are_the_difference_of_base_rates(ref: object) -> None:
 def test_conditional_demographic_disparity_by_hand() -> None:
     # In x: a has 2 of 4 accepted and 0 of 1 rejected; in z: 1 of 1 and 1 of 4.
     x, z = 0 - 2 / 4, 1 / 4 - 1
-    value = (5 * x + 5 * z) / 10
+    of_a = (5 * x + 5 * z) / 10
     known = ROWS.filter(pl.col("g").is_not_null())
     asked = {**LABELLED, "strata": "town"}
-    assert fairness.conditional_demographic_disparity(known, **asked) == pytest.approx(value)
     # Rows of unknown group are in no side.
-    assert fairness.conditional_demographic_disparity(ROWS, **asked) == pytest.approx(value)
+    for rows in (known, ROWS):
+        metric = fairness.conditional_demographic_disparity
+        assert metric(rows, **asked) == pytest.approx(-of_a)
+        assert metric(rows, **asked, ref="b") == pytest.approx(of_a)
+        assert metric(rows, **asked, ref="a") == pytest.approx(-of_a)
+        # Of the two, equally far from 0, the lower.
+        assert metric(rows, **asked, ref=pf.OVERALL) == pytest.approx(of_a)
+        assert metric(rows, **asked, ref=pf.REST) == pytest.approx(of_a)
 
 
 def test_one_stratum_is_demographic_disparity() -> None:
     asked = {**LABELLED, "strata": pl.lit(1)}
-    assert fairness.conditional_demographic_disparity(ROWS, **asked) == pytest.approx(1 / 5 - 3 / 5)
+    found = fairness.conditional_demographic_disparity(ROWS, **asked, ref="b")
+    assert found == pytest.approx(1 / 5 - 3 / 5)
+
+
+def test_the_farthest_of_several_groups_that_are_not_the_reference() -> None:
+    """Shares of the rejected minus those of the accepted: a 1/2 - 1/4, b 1/2 - 0, c 0 - 3/4."""
+    rows = pl.DataFrame({"g": list("aabbaccc"), "y": [0, 0, 0, 0, 1, 1, 1, 1]})
+    asked = {**LABELLED, "strata": pl.lit(1)}
+    values = {None: 3 / 4, pf.OVERALL: -3 / 4, "a": -3 / 4, "b": -3 / 4, "c": 1 / 2}
+    for ref, value in values.items():
+        found = fairness.conditional_demographic_disparity(rows, **asked, ref=ref)
+        assert found == pytest.approx(value), ref
+
+
+def test_a_reference_that_a_slice_lacks() -> None:
+    rows = pl.DataFrame({"d": list("xxyyy"), "g": list("abbcc"), "y": [0, 1, 0, 1, 1]})
+    asked = {**LABELLED, "strata": pl.lit(1), "by": "d"}
+    found = fairness.conditional_demographic_disparity(rows, **asked, ref="a")
+    assert found.rows() == [("x", -1.0), ("y", None)]
+    with pytest.raises(ValueError, match="is not among the groups"):
+        fairness.conditional_demographic_disparity(rows, **asked, ref="z")
+    with pytest.raises(TypeError, match="`ref=1` is int"):
+        fairness.conditional_demographic_disparity(rows.lazy(), **asked, ref=1)
 
 
 def test_nothing_to_compare_is_undefined() -> None:
@@ -94,7 +122,11 @@ def test_nothing_to_compare_is_undefined() -> None:
         for ref in (None, pf.REST):
             assert math.isnan(metric(one, **LABELLED, ref=ref)), (metric, ref)
         assert metric(one, **LABELLED, ref=pf.OVERALL) == 0.0, metric
-    assert math.isnan(fairness.conditional_demographic_disparity(one, **LABELLED, strata="town"))
+    disparity, asked = fairness.conditional_demographic_disparity, {**LABELLED, "strata": "town"}
+    for ref in (None, "a", pf.REST):
+        assert math.isnan(disparity(one, **asked, ref=ref)), ref
+    # Everyone is compared with everyone: but in town z none is rejected, which counts as 0.
+    assert disparity(one, **asked, ref=pf.OVERALL) == pytest.approx((2 * -1 + 2 * 0) / 4)
 
 
 def test_one_table_serves_all() -> None:

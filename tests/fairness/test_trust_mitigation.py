@@ -199,6 +199,7 @@ def test_07_fit_and_transform_refuse_the_same_scores(bins: Any, dtype: Any) -> N
 
 
 def raises(call: Callable[[], Any]) -> bool:
+    """Return whether a score is refused; any other error is one."""
     try:
         call()
     except ValueError as error:

@@ -51,6 +51,10 @@ TEXTBOOK = rows(*confusion("M", tp=3, fn=1, fp=1, tn=3), *confusion("F", tp=1, f
         (fairness.accuracy, 6 / 8, 5 / 8, 11 / 16),
         (fairness.balanced_accuracy, 3 / 4, 17 / 30, (4 / 7 + 7 / 9) / 2),  # (1/3 + 4/5) / 2
         (fairness.f1, 6 / 8, 2 / 5, 8 / 13),  # 2 TP / (2 TP + FP + FN)
+        # (9 - 1) / sqrt(4 4 4 4), (4 - 2) / sqrt(2 3 5 6), (28 - 6) / sqrt(6 7 9 10)
+        (fairness.mcc, 8 / 16, 2 / sqrt(180), 22 / sqrt(3780)),
+        # 2 (9 - 1) / (4 4 + 4 4), 2 (4 - 2) / (2 5 + 3 6), 2 (28 - 6) / (6 9 + 7 10)
+        (fairness.cohen_kappa, 16 / 32, 4 / 28, 44 / 124),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
@@ -425,7 +429,7 @@ def test_by_group_shows_every_group() -> None:
     of_f = cells["F", "selection_rate"]
     assert (of_f["n"], of_f["value"], of_f["difference"], of_f["ratio"]) == (8, 0.25, -0.25, 0.5)
     tpr = cells["F", "true_positive_rate"]
-    assert tpr["n"] == 8  # rows whose prediction and label are known, not the denominator
+    assert tpr["n"] == 3  # the labelled positives
     assert tpr["difference"] == pytest.approx(-5 / 12)
     assert tpr["ratio"] == pytest.approx(4 / 9)
     unknown = cells[None, "selection_rate"]

@@ -123,7 +123,7 @@ def test_repeats_slices_groups_counts_and_parts() -> None:
 BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "metric": ({"metric": "l1"}, ValueError, "`metric` is one of 'cosine', 'hamming': got 'l1'"),
     "none": ({"features": []}, ValueError, "`features` is empty"),
-    "list": ({"features": [pl.concat_list("sequel")]}, TypeError, "which cannot be grouped by"),
+    "list": ({"features": [pl.concat_list("sequel")]}, TypeError, "make it an array"),
     "cosine": ({"metric": "cosine"}, TypeError, "pass numeric columns"),
 }
 

@@ -532,3 +532,14 @@ def test_metrics_and_ks_share_one_table(lake: Any) -> None:
     ]
     one, many = (len(re.findall(r"Parquet SCAN", plan)) for plan in plans)
     assert one == many > 1
+
+
+def test_metrics_that_share_an_ideal_are_asked_in_one_call() -> None:
+    recs = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9], "score": [0.5, 0.4, 0.3]})
+    actual = pl.DataFrame({"user": [1, 2, 2], "item": [8, 9, 7]})
+    names = ("a", "b", "c", "d")
+    metrics = [ranking.ndcg.alias(name) for name in names]
+    roles = {"user": "user", "item": "item", "score": "score"}
+    found = pf.evaluate(recs, metrics, actual=actual, k=2, **roles)
+    alone = ranking.ndcg(recs, actual, k=2, **roles)
+    assert found.row(0) == pytest.approx((alone,) * len(names), rel=1e-12)

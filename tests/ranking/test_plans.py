@@ -40,6 +40,26 @@ TALLIES: dict[str, Callable[[Lakes], pl.LazyFrame]] = {
     "spreads": lambda lake: ranking.spreads(
         lake["recs"], items=lake["items"], features="x", **ROLES
     ),
+    "Hamming distances": lambda lake: ranking.spreads(
+        lake["recs"], items=lake["items"], features=["maker", "x"], metric="hamming", **ROLES
+    ),
+    "Hamming distances without repeats": lambda lake: ranking.spreads(
+        lake["recs"],
+        items=lake["items"],
+        features=["maker", "x"],
+        metric="hamming",
+        repeats="none",
+        **ROLES,
+    ),
+    "surprises": lambda lake: ranking.surprises(
+        lake["recs"], items=lake["items"], popularity="x", **ROLES
+    ),
+    "finds": lambda lake: ranking.finds(
+        lake["recs"], lake["actual"], items=lake["items"], popularity="x", **ROLES
+    ),
+    "matches of users": lambda lake: ranking.user_matches(
+        lake["recs"], lake["actual"], relevance="click", users=lake["users"], group="sex", **ROLES
+    ),
     "scores": lambda lake: ranking.shown_scores(lake["recs"], **ROLES),
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.exceptions import ColumnNotFoundError, InvalidOperationError
+from polars.testing import assert_frame_equal
 
 import polarsfair as pf
 from polarsfair import ranking
@@ -211,6 +212,21 @@ def test_tables_of_parts() -> None:
         pf.measure(finds, ranking.serendipity, k=7)
 
 
+def test_several_depths_are_each_alone() -> None:
+    recs, actual, items = drawn(6)
+    roles = {"user": "user", "item": "item", "score": "score", "popularity": "users"}
+    ks = [4, 1, None]
+    for metric, more in (
+        (ranking.surprisal, {"n_users": 8}),
+        (ranking.serendipity, {"actual": actual, "ties": "optimistic"}),
+    ):
+        given = {"items": items, **roles, **more}
+        together = pf.evaluate(recs, metric, k=ks, **given)
+        alone = [pf.evaluate(recs, metric, k=k, **given).item() for k in (None, 1, 4)]
+        assert together["k"].to_list() == [None, 1, 4]
+        assert together[metric.name].to_list() == pytest.approx(alone, rel=1e-15)
+
+
 # --- edges --------------------------------------------------------------------------------------
 
 SHOWN = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 9]})
@@ -272,6 +288,8 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "no users": ({"n_users": None}, ValueError, N_USERS),
     "no user": ({"n_users": 0}, ValueError, "a whole number from 1: got 0"),
     "a share": ({"n_users": 0.5}, ValueError, "a whole number from 1: got 0.5"),
+    "too many": ({"n_users": 2**63}, ValueError, "a whole number from 1: got 9223"),
+    "several": ({"n_users": [4, 8]}, ValueError, r"a whole number from 1: got \[4, 8\]"),
     "true": ({"n_users": True}, ValueError, "a whole number from 1: got True"),
     "normalized": ({"normalized": "no"}, ValueError, "`normalized` is True or False: got 'no'"),
     "no items": ({"items": None}, TypeError, "needs the role `items`"),
@@ -350,3 +368,63 @@ def test_dtypes(dtype: pl.DataType, sold: pl.DataType) -> None:
     plain = ranked.pipe(ranking.serendipity, SHOWN, **(roles | {"items": SOLD}))
     assert cast(ranked).pipe(ranking.serendipity, cast(SHOWN), **roles) == plain
     assert plain > 0
+
+
+def test_one_call_over_all_tables() -> None:
+    recs, actual, items = drawn(7)
+    clicks = actual.with_columns(click=pl.col("item") % 2)
+    metrics = [
+        ranking.ndcg,
+        ranking.dcg,
+        ranking.surprisal.bind(n_users=8),
+        ranking.surprisal.bind(n_users=9, normalized=False).alias("miuf"),
+        ranking.serendipity,
+        ranking.user_auc,
+        ranking.user_auc.bind(average="users").alias("by_user"),
+        ranking.intra_list_diversity,
+        ranking.intra_list_diversity.bind(metric="hamming").alias("hamming"),
+    ]
+    roles = {"user": "user", "item": "item", "score": "score", "popularity": "users"}
+    given = {**roles, "items": items, "features": ["users", pl.col("item") % 2]}
+    given |= {"actual": clicks, "relevance": "click"}
+    for k in (3, [1, 4]):
+        together = pf.evaluate(recs.lazy(), metrics, k=k, counts=True, **given).collect()
+        for metric in metrics:
+            alone = pf.evaluate(recs, metric, k=k, counts=True, **given)
+            assert_frame_equal(together.select(alone.columns), alone, rel_tol=1e-12, abs_tol=0)
+
+
+def test_users_of_several_columns_nested_lists_and_wider_ids() -> None:
+    recs, actual, items = drawn(8)
+    clicks = actual.with_columns(click=pl.col("item") % 2)
+    day = (pl.col("user") % 2).alias("day")
+    who = pl.format("{} {}", "user", pl.col("user") % 2).alias("user")
+    roles = {"item": "item", "score": "score", "popularity": "users", "relevance": "click"}
+    given = {**roles, "items": items, "features": ["users"], "k": 3}
+    metrics = [
+        ranking.dcg,
+        ranking.surprisal.bind(n_users=8),
+        ranking.serendipity,
+        ranking.user_auc,
+        ranking.intra_list_diversity.bind(metric="hamming"),
+    ]
+    wanted = pf.evaluate(recs, metrics, actual=clicks, user="user", **given)
+    both = {"actual": clicks.with_columns(day), "user": ["user", "day"]}
+    named = {"actual": clicks.with_columns(who), "user": "user"}
+    nested = recs.group_by("user", maintain_order=True).agg("item", "score")
+    wide = {**given, "items": items.cast({"item": pl.UInt64}), "actual": clicks.cast(pl.Int32)}
+    for found in (
+        pf.evaluate(recs.with_columns(day), metrics, **both, **given),
+        pf.evaluate(recs.with_columns(who), metrics, **named, **given),
+        pf.evaluate(nested, metrics, actual=clicks, user="user", **given),
+        pf.evaluate(recs, metrics, user="user", **wide),
+    ):
+        assert_frame_equal(found, wanted, rel_tol=1e-12, abs_tol=0)
+    vectors = items.select("item", "users", both=pl.concat_arr("users", pl.col("item") % 3.0))
+    for metric in ("cosine", "hamming"):
+        more = {"user": "user", "item": "item", "metric": metric, "items": vectors}
+        found_, flat = (
+            recs.pipe(ranking.intra_list_diversity, features=features, **more)
+            for features in ("both", ["users", pl.col("item") % 3])
+        )
+        assert found_ == pytest.approx(flat, rel=1e-12)

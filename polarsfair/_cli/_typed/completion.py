@@ -28,11 +28,10 @@ def metrics(incomplete: str) -> list[str]:
 
 def words(incomplete: str) -> list[str]:
     """Complete what `polarsfair metrics` explains."""
-    from polarsfair._cli._typed.functions import functions
     from polarsfair._typing import FAMILIES
 
-    names = [*FAMILIES, *_metric_names(), *functions()]
-    return [name for name in names if name.startswith(incomplete)]
+    names = [*FAMILIES, *_metric_names()]
+    return [*(name for name in names if name.startswith(incomplete)), *functions(incomplete)]
 
 
 def tallies(incomplete: str) -> list[str]:

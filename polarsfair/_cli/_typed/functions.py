@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from polarsfair._engine import unknown
+from polarsfair._engine.request import unread_roles
 from polarsfair._typing import FAMILIES, ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from polarsfair._engine.metric import Metric
 
 COLUMNS = ("IntoColumn", "IntoFeatures", "IntoGroup", "IntoSlices")
 """What annotations of columns contain."""
@@ -74,9 +77,9 @@ def functions() -> dict[str, Function]:
 def _described(name: str, function: Callable[..., Any]) -> Function | None:
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
-    first, rest = parameters[:1], parameters[1:]
-    if not any("Frame" in str(one.annotation) for one in first) or not _is_frame(signature):
+    if not parameters or "Frame" not in str(parameters[0].annotation) or not _is_frame(signature):
         return None
+    rest = parameters[1:]
     named = [one for one in rest if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
     return Function(
         name=name,
@@ -115,7 +118,7 @@ def check(function: Function, given: Collection[str], *, metrics: bool, by: bool
             msg = f"`{function.name}` needs `{_as_python(function, name)}`"
             raise ValueError(msg)
     for name in typed:
-        known = name in function.annotations or name in ROLES
+        known = name in {*function.annotations, *ROLES, *extra_columns()}
         if not known and not (function.open and name not in ("metrics", "by")):
             advice = unknown.keyword_advice(name, function.annotations, ())
             msg = (
@@ -123,6 +126,13 @@ def check(function: Function, given: Collection[str], *, metrics: bool, by: bool
                 f"it takes {', '.join(function.annotations)}"
             )
             raise ValueError(msg)
+
+
+def unread(function: Function, metrics: Sequence[Metric], given: Mapping[str, Any]) -> list[str]:
+    """List the roles that neither a function nor the metrics that it evaluates read."""
+    found = unread_roles(metrics, given)
+    named = {*ROLES, *extra_columns()} & {*given} if not function.open else found
+    return [name for name in given if name in named and name not in function.annotations]
 
 
 def _as_python(function: Function, name: str) -> str:

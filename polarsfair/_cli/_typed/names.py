@@ -183,7 +183,8 @@ def search(word: str) -> pl.DataFrame:
         separator=" ",
     )
     folded = text.str.to_lowercase().str.replace_all("_", " ", literal=True)
-    return listed.filter(pl.all_horizontal(folded.str.contains(one, literal=True) for one in words))
+    any_word = pl.lit(value=bool(words))
+    return listed.filter(any_word, *(folded.str.contains(one, literal=True) for one in words))
 
 
 def unknown_word(word: str) -> str:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarsfair._engine.request import variant_for
 from polarsfair._typing import FRAME_ROLES, ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from polarsfair._engine.metric import Metric
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 PANEL = "Roles"
 """What the help puts the flags of roles under."""
@@ -86,29 +83,15 @@ def check_gone(typed: Sequence[str] | None) -> None:
         raise ValueError(msg)
 
 
-def of_call(metrics: Iterable[Metric], given: Mapping[str, Any]) -> set[str]:
-    """Return the roles that these metrics read, called with these roles and options."""
-    chosen = [variant_for(metric, given) for metric in metrics]
-    return {role for metric in chosen for role in _read_by(metric)}
-
-
-def _read_by(metric: Metric) -> set[str]:
-    """Return the roles that change a metric's value, but for those of its variants."""
-    cells = {*metric.tally.cells, *metric.tally.known}
-    return {*metric.roles, *(role for role in metric.tally.roles if role not in cells)}
-
-
 def check_read(
-    roles: Mapping[str, Sequence[str]], read: Collection[str], what: str, *, rates: bool = False
+    roles: Mapping[str, Sequence[str]], unread: Collection[str], what: str, *, rates: bool = False
 ) -> None:
     """Raise for a role that was typed and is not read: nothing is shared between commands.
 
     Of `rates`, there is a command that reads a group.
     """
-    for name, texts in roles.items():
-        if name in read:
-            continue
-        by_group = f"polarsfair by-group LAKE --metrics {what} --group {','.join(texts)}"
+    for name in unread:
+        by_group = f"polarsfair by-group LAKE --metrics {what} --group {','.join(roles[name])}"
         instead = f", or write `{by_group}`" if name == "group" and rates else ""
         msg = f"`{flag(name)}` is not read by {what}: leave it out{instead}"
         raise ValueError(msg)

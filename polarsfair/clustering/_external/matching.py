@@ -11,7 +11,6 @@ from polarsfair._engine.columns import columns_of
 from polarsfair._engine.frames import lazy_or_eager
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import hidden_slices, map_slices
-from polarsfair._engine.tally import check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.by_chance import assigned, matched, number_of_slice
 from polarsfair.clustering._external.contingency import (
@@ -368,7 +367,6 @@ def matching(
     schema = table.collect_schema()
     check_noise(maximum_matching.bind(noise=noise), schema)
     slices = hidden_slices([column.meta.output_name() for column in columns_of(by)])
-    check_distinct([*slices, "cluster", "label", "n"])
     keys = list(slices.values())
     # Sorted first, so that the choice among equally good matchings does not depend on the rows.
     lines = cells(table.rename(slices), keys, noise).sort("cluster", "label")

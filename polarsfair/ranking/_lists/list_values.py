@@ -51,9 +51,11 @@ class Ideals:
         return pl.col(name)
 
     def added_to(self, lines: pl.LazyFrame) -> pl.LazyFrame:
-        """Add the columns that were requested."""
+        """Add the columns that were requested, unless another metric of the call added them."""
+        have = lines.collect_schema().names()
         for name, sum_of in self.wanted.items():
-            lines = with_discount_sum(lines, name, *sum_of)
+            if name not in have:
+                lines = with_discount_sum(lines, name, *sum_of)
         return lines
 
 

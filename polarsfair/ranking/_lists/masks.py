@@ -84,13 +84,18 @@ def _count_lists(
     actual
         Ground truth: a row per user and item.
     user, item
-        The ids, in both frames.
+        The ids, in both frames. Several columns of `user`, such as a user and a day, are one key;
+        a row that lacks one of them is left out. Ids of different dtypes are brought together if
+        that is exact: whole numbers, or texts.
     score, rank
-        One of them: a score (higher is better; null and NaN come last), or ranks from 1.
+        One of them: a score (higher is better; null and NaN come last), or ranks from 1. If `item`
+        is a list (a row per user), they are lists of the same length, or the order of the list is
+        the rank. A user with an empty list has no recommendations.
     relevance
         Boolean, or a number, relevant if above 0. Without it, every row of `actual` is relevant.
     users
-        A frame keyed by `user` with further columns for `by` and `group`.
+        A frame keyed by `user`, or by those of its columns that it has, with further columns for
+        `by` and `group`.
     k
         The last rank to keep, at most 1024.
     ties

@@ -49,7 +49,9 @@ def without_repeats(inputs: Inputs, repeats: Repeats) -> Inputs:
     pairs = inputs.lists.group_by(*inputs.rec_keys, "item").agg(*best, pl.col("n").sum())
     known = pairs.filter(pl.col("item").is_not_null()) if RECS in inputs.nested else pairs
     recs = replace(inputs.recs, frame=known)
-    return replace(inputs, recs=recs, lists=pairs, again=(), refuses_repeats=repeats == "error")
+    return replace(
+        inputs, recs=recs, lists=pairs, lengths=None, again=(), refuses_repeats=repeats == "error"
+    )
 
 
 def relevant_pairs(inputs: Inputs, *, counted: bool = False, graded: bool = False) -> pl.LazyFrame:

@@ -8,7 +8,8 @@ import polars as pl
 
 from polarsfair._engine.columns import check_anywhere, columns_of
 from polarsfair._engine.evaluate import prepare
-from polarsfair._engine.request import check_names, keys_of, listed_metrics
+from polarsfair._engine.metric import Metric
+from polarsfair._engine.request import check_names, keys_of
 from polarsfair._engine.rows import Role
 from polarsfair._engine.slices import hidden, summed
 from polarsfair._engine.tables import only, read_tables
@@ -25,7 +26,6 @@ from polarsfair.ranking._types import lazy_if_any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._engine.metric import Metric
     from polarsfair._typing import (
         IntoColumn,
         IntoFrame,
@@ -93,12 +93,14 @@ def per_user(
     │ 2    ┆ 0.5    ┆ 1.0 │
     └──────┴────────┴─────┘
     """
-    parts = {f"{_USER} {i}": column for i, column in enumerate(user_columns(user))}
+    columns = user_columns(user)
+    parts = {f"{_USER} {i}": column for i, column in enumerate(columns)}
     slices = [*columns_of(by), *(column.alias(name) for name, column in parts.items())]
     call = prepare(recs, metrics, slices, {**keywords, "actual": actual, "user": user})
     names = {name: column.meta.output_name() for name, column in parts.items()}
     check_names(call.metrics, [*call.slices[: -len(names)], *names.values()])
-    return read_tables(call.requests, call.metrics, call.slices).rename(names)
+    result = read_tables(call.requests, call.metrics, call.slices)
+    return result.rename(names)
 
 
 @lazy_if_any
@@ -225,7 +227,7 @@ def compare_conventions(
     │ ranx       ┆ 0.5 │
     └────────────┴─────┘
     """
-    chosen = listed_metrics(metrics)
+    chosen = [metrics] if isinstance(metrics, Metric) else list(metrics)
     names = [metric.name for metric in chosen]
     slices = [column.meta.output_name() for column in columns_of(by)]
     check_distinct([*names, "convention", *slices])

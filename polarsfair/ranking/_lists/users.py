@@ -57,6 +57,8 @@ def lists_of_users(
 
 def _lengths(inputs: Inputs) -> pl.LazyFrame:
     """Count the recommendations of every list."""
+    if inputs.lengths is not None:
+        return summed(inputs.lengths, inputs.rec_keys, ["n_rec"])
     listed = pl.col("item").is_not_null()
     columns = {"n_rec": listed.cast(pl.Int64)}
     if inputs.ranked:

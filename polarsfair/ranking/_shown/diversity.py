@@ -12,13 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from polarsfair._engine.columns import (
-    as_column,
-    check_columns,
-    is_number,
-    opened_feature,
-    schema_of,
-)
 from polarsfair._engine.faults import Fault, raise_faults
 from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.metric import define
@@ -28,7 +21,11 @@ from polarsfair._formula import quotient
 from polarsfair.ranking._depths import depths, lines_at, with_k
 from polarsfair.ranking._inputs import BAD_FEATURE, REPEATED_ITEM
 from polarsfair.ranking._lists.conventions import one_of
-from polarsfair.ranking._shown.differing import coded_features, differences_in_lists
+from polarsfair.ranking._shown.differing import (
+    coded_features,
+    differences_in_lists,
+    members_of,
+)
 from polarsfair.ranking._shown.recs import (
     Shown,
     filled_table,
@@ -192,9 +189,9 @@ def _count_spreads(
     rows, by, group, users, user, item, score, rank, k, repeats
         As in `ranking.overlaps`.
     items, features
-        A frame with a row per `item`, and its columns to compare by: numbers or arrays of them (an
-        embedding), or with ``metric="hamming"`` anything. An item that it lacks, or whose features
-        are not all known, keeps its rank but is not compared.
+        A frame with a row per `item`, and its columns to compare by, or one of dtype Array (an
+        embedding): numbers, or with ``metric="hamming"`` anything. An item that it lacks, or whose
+        features are not all known, keeps its rank but is not compared.
     metric
         ``"cosine"``, or ``"hamming"``: the share of the features in which two items differ.
 
@@ -218,46 +215,28 @@ def _count_spreads(
     if items is None or features is None:
         msg = "item features are missing: add `items=<frame>, features=[...]`"
         raise TypeError(msg)
-    ks = depths(k)
+    ks, items = depths(k), as_lazy(items)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
     found = _lists(rows, by, ks, repeats, score=score, rank=rank, items=items, **roles)
     several = [features] if isinstance(features, (str, pl.Expr)) else list(features)
-    if not several:
-        msg = '`features` is empty: name at least one column of `items`, `features=["x", "y"]`'
-        raise ValueError(msg)
-    if metric == "hamming":
-        catalogue = coded_features(found.rows, items, item, several)
-        lists = differences_in_lists(found, catalogue, len(several), ks)
-        faults = [pl.col(REPEATED_ITEM).sum()]
+    hamming = metric == "hamming"
+    columns = members_of(items, several, numeric=not hamming)
+    faults = [pl.col(REPEATED_ITEM).sum()]
+    if hamming:
+        catalogue = coded_features(found, items, item, columns)
+        lists = differences_in_lists(found, catalogue, len(columns), ks)
     else:
-        catalogue, width = _unit_vectors(found, items, item, several)
-        lists = _cosines_in_lists(found, catalogue, width, ks)
-        infinite = pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)
-        faults = [pl.col(REPEATED_ITEM).sum(), infinite]
+        catalogue = _unit_vectors(found, items, item, columns)
+        lists = _cosines_in_lists(found, catalogue, len(columns), ks)
+        faults += [pl.col(_LARGEST).is_infinite().sum().cast(pl.Int64).alias(BAD_FEATURE)]
     return _spreads(found, lists, catalogue.select(faults), metric, ks)
 
 
-def _members(items: pl.LazyFrame, features: Sequence[IntoColumn]) -> dict[str, pl.Expr]:
-    """Return the features, and the members of those that are arrays, by hidden names."""
-    columns = [as_column(feature, "features") for feature in features]
-    check_columns(items, {"features": columns})
-    each: list[pl.Expr] = []
-    for number, column in enumerate(columns):
-        dtype = schema_of(items, {"features": column})["features"]
-        opened = opened_feature(column.meta.output_name(), column, dtype)
-        inner: Any = dtype.inner if isinstance(dtype, pl.Array) else dtype
-        if not is_number(inner):
-            msg = f"`features` holds {features[number]!s}, which is {dtype}: pass numeric columns"
-            raise TypeError(msg)
-        each += opened.values()
-    return {hidden("unit", j): column for j, column in enumerate(each)}
-
-
 def _unit_vectors(
-    found: Shown, items: IntoFrame, item: IntoColumn | None, features: Sequence[IntoColumn]
-) -> tuple[pl.LazyFrame, int]:
-    """Return the items' features at length 1, with whether they have one, and their number."""
-    named = _members(as_lazy(items), features)
+    found: Shown, items: pl.LazyFrame, item: IntoColumn | None, features: Sequence[pl.Expr]
+) -> pl.LazyFrame:
+    """Return the items' features at length 1, and whether they have a length (``vectors``)."""
+    named = {hidden("unit", j): feature for j, feature in enumerate(features)}
     frame = item_frame(found.rows, items, item, named, "features")
     known = pl.all_horizontal(pl.col(name).is_not_null() for name in named)
     largest = pl.max_horizontal(pl.col(name).abs() for name in named)
@@ -271,7 +250,7 @@ def _unit_vectors(
     long = pl.col(_LENGTH) > 0
     return frame.with_columns(
         pl.when(long).then(pl.col(name) / pl.col(_LENGTH)).otherwise(0.0) for name in named
-    ).with_columns(vectors=long.cast(pl.Int64)), len(named)
+    ).with_columns(vectors=long.cast(pl.Int64))
 
 
 def _cosines_in_lists(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.faults import Fault
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.slices import aggregated, hidden, joined, summed
 from polarsfair._engine.tally import Tally
 from polarsfair.ranking._depths import at_every_k, depths
@@ -122,6 +123,7 @@ def _count_exposure(
     if popularity is not None and items is None:
         msg = "`popularity` is a column of the catalogue: add `items=<frame>`"
         raise TypeError(msg)
+    items = None if items is None else as_lazy(items)
     found = shown_recs(
         rows,
         by,
@@ -145,7 +147,8 @@ def _catalogue(
     """Return the items in the order of their popularity."""
     if popularity is None:
         unknown = {name: pl.lit(None, dtype=_FACTS[name]) for name in ("popularity", "order")}
-        return item_frame(found.rows, items, item, {}, "popularity").with_columns(**unknown)
+        frame = item_frame(found.rows, items, item, {}, "popularity")
+        return frame.with_columns(**unknown)
     frame = popular_items(found.rows, items, item, popularity)
     ordered = frame.sort("popularity", "item", descending=[True, False], nulls_last=True)
     return ordered.with_row_index("order", 1).with_columns(pl.col("order").cast(pl.Int64))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.metric import define
 from polarsfair._engine.slices import hidden, summed
 from polarsfair._engine.tally import Tally
@@ -22,7 +23,7 @@ from polarsfair.ranking._types import RankingMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
     from polarsfair.ranking._inputs import Inputs
 
 __all__ = ["finds", "serendipity"]
@@ -38,7 +39,7 @@ def _count_finds(
     actual: IntoFrame | None = None,
     items: IntoFrame | None = None,
     popularity: IntoColumn | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -93,9 +94,10 @@ def _count_finds(
     if items is None or popularity is None:
         msg = 'popularities are missing: add `items=<frame>, popularity="<column>"`'
         raise TypeError(msg)
+    items = as_lazy(items)
     frames: dict[str, Any] = {"actual": actual, "users": users, "items": items, "group": group}
-    roles = {"user": user, "item": item, "score": score, "rank": rank, "relevance": relevance}
-    inputs = list_inputs(rows, by, repeats=repeats, **roles, **frames)
+    roles = {"item": item, "score": score, "rank": rank, "relevance": relevance}
+    inputs = list_inputs(rows, by, repeats=repeats, user=user, **roles, **frames)
     one_of("ties", ties, ("item", "optimistic", "pessimistic", "expected"))
     check_order(inputs, ties, plan)
     ks, pairs = depths(k), relevant_pairs(inputs)

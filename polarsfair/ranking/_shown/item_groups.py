@@ -94,14 +94,14 @@ def _count_group_exposure(
         msg = 'the groups of items are missing: add `items=<frame>, item_group="<column>"`'
         raise TypeError(msg)
     roles: dict[str, Any] = {"user": user, "item": item, "score": score, "rank": rank}
-    found = shown_recs(rows, by, **roles, users=users, items=items, ranked=True)
     frame = as_lazy(items)
+    found = shown_recs(rows, by, **roles, users=users, items=frame, ranked=True)
     named_by = [item_group] if isinstance(item_group, (str, pl.Expr)) else item_group
     check_columns(frame, {"item_group": [as_column(one, "item_group") for one in named_by]})
     parts = parts_of([frame], item_group)
     dtypes = schema_of(frame, parts)
     parts = {name: key_of(Column("item_group", one, dtypes[name])) for name, one in parts.items()}
-    catalogue = item_frame(found.rows, items, item, parts, "item_group")
+    catalogue = item_frame(found.rows, frame, item, parts, "item_group")
     return _table(found, catalogue, list(parts), deepest(depths(k)))
 
 

@@ -157,7 +157,7 @@ def item_frame(
 ) -> pl.LazyFrame:
     """Return one line per item of the frame `items`, with the columns of `role` as `values`.
 
-    `recs` are recommendations that were resolved with the same `items`, whose dtype they have.
+    `recs` are the recommendations, resolved together with the same `items`.
     """
     frame, column = as_lazy(items), as_column(item, "item")
     wanted = {name: as_column(into, role) for name, into in values.items()}

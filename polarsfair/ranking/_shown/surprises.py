@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polarsfair._engine.faults import Fault, raise_faults
+from polarsfair._engine.frames import as_lazy
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.slices import hidden, summed
 from polarsfair._engine.tally import Tally
@@ -28,7 +29,7 @@ from polarsfair.ranking._types import ShownMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup
+    from polarsfair._typing import IntoColumn, IntoFrame, IntoGroup, IntoUser
 
 __all__ = ["surprisal", "surprises"]
 
@@ -41,7 +42,7 @@ def _count_surprises(
     *,
     items: IntoFrame | None = None,
     popularity: IntoColumn | None = None,
-    user: IntoColumn | None = None,
+    user: IntoUser | None = None,
     item: IntoColumn | None = None,
     score: IntoColumn | None = None,
     rank: IntoColumn | None = None,
@@ -88,10 +89,10 @@ def _count_surprises(
     if items is None or popularity is None:
         msg = 'popularities are missing: add `items=<frame>, popularity="<column>"`'
         raise TypeError(msg)
-    ks = depths(k)
+    ks, items = depths(k), as_lazy(items)
     roles: dict[str, Any] = {"user": user, "item": item, "group": group, "users": users}
-    ranked = ks != [None]
-    found = shown_recs(rows, by, score=score, rank=rank, items=items, ranked=ranked, **roles)
+    roles |= {"score": score, "rank": rank, "items": items}
+    found = shown_recs(rows, by, ranked=ks != [None], **roles)
     return _surprises(found, popular_items(found.rows, items, item, popularity), ks)
 
 
@@ -156,10 +157,11 @@ def check_users(name: str, n_users: Any) -> None:
     if n_users is None:
         msg = (
             f"`{name}` needs the number of users that `popularity` was counted over: add"
-            ' `n_users=...`, such as `n_users=history["user"].n_unique()`'
+            " `n_users=...`"
         )
         raise ValueError(msg)
-    if isinstance(n_users, bool) or not isinstance(n_users, Integral) or int(n_users) < 1:
+    whole = isinstance(n_users, Integral) and not isinstance(n_users, bool)
+    if not whole or not 0 < int(n_users) < 2**63:
         msg = f"`n_users` is a number of users, a whole number from 1: got {n_users!r}"
         raise ValueError(msg)
 
