@@ -88,14 +88,21 @@ def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def few_groups(
-    table: pl.LazyFrame, slices: Sequence[str], attributes: Sequence[str], most: int
+    table: pl.LazyFrame,
+    slices: Sequence[str],
+    attributes: Sequence[str],
+    most: int,
+    names: Sequence[str],
 ) -> pl.LazyFrame:
-    """Return the table, or raise if a slice has more joint groups than `most`."""
+    """Return the table, or raise if a slice has more joint groups than `most`.
+
+    `names` are what the caller calls the attributes.
+    """
     if not attributes:
         return table
     groups = hidden("groups")
     message = (
-        pl.lit(f"the attributes {list(attributes)} have ")
+        pl.lit(f"the attributes {list(names)} have ")
         + pl.col(groups).cast(pl.String)
         + pl.lit(
             f" groups together, and the limit is `max_groups={most}`: bin them, such as"

@@ -77,10 +77,17 @@ def _as_metric(metric: Metric, fact: str, name: str) -> Metric:
 
 
 def known_values(
-    table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]
+    table: pl.LazyFrame,
+    metrics: Sequence[Metric],
+    keys: Sequence[str],
+    more: Sequence[Metric] = (),
 ) -> pl.LazyFrame:
-    """Return per key every metric's value, its count, and the facts of its precision."""
-    plain = [_as_metric(m, f, fact_of(m, f)) for m in metrics for f in facts_of(m)]
+    """Return per key every metric's value, its count, and the facts of its precision.
+
+    Of `more` metrics only the values are read.
+    """
+    plain = [*more]
+    plain += [_as_metric(m, f, fact_of(m, f)) for m in metrics for f in facts_of(m)]
     shares = [metric for metric in metrics if isinstance(metric.formula, Share)]
     squares = [_as_metric(m, f, fact_of(m, f + "2")) for m in shares for f in _SHARE]
     parts = [read(table, [*metrics], keys, counts=True)]

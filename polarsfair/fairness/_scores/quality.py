@@ -226,6 +226,7 @@ class _Area:
     """
 
     facts = ("variance", "units")
+    method = "delong"
 
     def __init__(self, formula: Callable[[], pl.Expr]) -> None:
         self.formula = formula

@@ -1,0 +1,236 @@
+"""What is counted for an audit: every rate once, in tables whose slices are the attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polarsfair._audit._evidence.question import SLICED
+from polarsfair._audit.attributes import few_groups
+from polarsfair._engine.evaluate import prepare, prepare_stored
+from polarsfair._engine.reference import GROUP
+from polarsfair._engine.request import check_names, listed_metrics, shared_tally, variant_for
+from polarsfair._engine.slices import hidden, hidden_slices
+from polarsfair._engine.tables import of_one_kind
+from polarsfair._engine.tally import given_roles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polarsfair._audit._evidence.question import Question
+    from polarsfair._engine.evaluate import Call
+    from polarsfair._engine.metric import Metric
+    from polarsfair._engine.tally import Tally
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A metric of the caller: its place, and the values that it is read from.
+
+    Attributes
+    ----------
+    metric
+        As the caller has it.
+    place
+        Its place in the order of the call.
+    values
+        The names of the values that it compares; of a rate its own.
+    """
+
+    metric: Metric
+    place: int
+    values: tuple[str, ...]
+
+    @property
+    def count(self) -> str:
+        """The name of what the metric counts in one group, if it counts something of its own."""
+        return hidden("count", self.place)
+
+    @property
+    def compares(self) -> bool:
+        """Whether the metric compares groups."""
+        return bool(self.metric.bases) or of_all_groups(self.metric)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Metrics of one table with the same keys, which are read together.
+
+    Attributes
+    ----------
+    table
+        The table, with hidden names of slices and attributes.
+    tally
+        The tally whose lines it has.
+    values
+        The metrics that are read for every group, under the names in `Asked.values`.
+    asked
+        The metrics of the caller that are made of them.
+    everything
+        All metrics that are read in the call, for their keys.
+    """
+
+    table: pl.LazyFrame
+    tally: Tally
+    values: tuple[Metric, ...]
+    asked: tuple[Asked, ...]
+    everything: tuple[Metric, ...]
+
+    @property
+    def counts(self) -> dict[str, Metric]:
+        """What comparisons count in one group, as metrics of the lines of their first value."""
+        own = {metric.name: metric for metric in self.values}
+        return {
+            one.count: replace(
+                own[one.values[0]], name=one.count, formula=one.metric.n, n=None, check=None
+            )
+            for one in self.asked
+            if one.metric.bases and callable(one.metric.n)
+        }
+
+
+@dataclass(frozen=True)
+class Counted:
+    """All parts of a call, and how its slices are called by the caller."""
+
+    parts: list[Part]
+    slices: dict[str, str]
+    call: Call
+
+
+def attribute(number: int) -> str:
+    """Name the column of an attribute."""
+    return hidden("attribute", number)
+
+
+def of_all_groups(metric: Metric) -> bool:
+    """Return whether a metric is one number of all groups, although it compares no two values."""
+    return GROUP in metric.roles
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The metrics of a call, taken apart into values that are read for every group."""
+
+    metrics: list[Metric]
+    values: list[Metric]
+    places: list[tuple[int, ...]]
+    """For every metric, the places of its values."""
+
+    def counting(self) -> list[Metric]:
+        """Return the values as they are counted: without a group, because attributes are slices."""
+        return [replace(one, roles=_but_group(one)) for one in self.values]
+
+
+def taken_apart(metrics: Metric | Sequence[Metric], given: Mapping[str, Any]) -> Plan:
+    """List the metrics of a call, and the distinct values that they are made of."""
+    listed, values, places = listed_metrics(metrics), [], []
+    seen: dict[tuple[object, ...], int] = {}
+    for metric in listed:
+        form = variant_for(metric, given)
+        if form.bases or of_all_groups(form):
+            _check_free(form)
+        form = form.resolve(given) if form.bases else form
+        own = []
+        for value in form.bases or (form,):
+            same = (value.tally, value.formula, value.n, value.view, repr(dict(value.options)))
+            if same not in seen:
+                seen[same] = len(values)
+                values.append(value)
+            own.append(seen[same])
+        places.append(tuple(own))
+    return Plan(listed, values, places)
+
+
+def _check_free(metric: Metric) -> None:
+    if metric.options.get("ref") is not None:
+        msg = (
+            f"`{metric.name}` has `ref` bound, and an audit sets it for every attribute: write"
+            " `ref=...` in the call"
+        )
+        raise ValueError(msg)
+
+
+def _but_group(metric: Metric) -> tuple[str, ...]:
+    return tuple(role for role in metric.roles if role != GROUP)
+
+
+def counted_rows(
+    frame: Any,
+    metrics: Metric | Sequence[Metric],
+    by: Sequence[pl.Expr],
+    attributes: Sequence[pl.Expr],
+    question: Question,
+    keywords: Mapping[str, Any],
+) -> Counted:
+    """Count the rows of a call, once per table."""
+    given = given_roles(keywords)
+    plan = taken_apart(metrics, given)
+    columns = [*by, *_sliced(attributes)]
+    return _counted(prepare(frame, plan.counting(), columns, keywords), plan, question)
+
+
+def counted_tables(
+    table: Any,
+    metrics: Metric | Sequence[Metric],
+    by: Sequence[pl.Expr],
+    attributes: Sequence[pl.Expr],
+    question: Question,
+    options: Mapping[str, Any],
+) -> Counted:
+    """Merge the stored tables of a call, whose slices are the attributes."""
+    plan = taken_apart(metrics, options)
+    columns = [*by, *_sliced(attributes)]
+    return _counted(prepare_stored(table, plan.counting(), columns, options), plan, question)
+
+
+def _sliced(attributes: Sequence[pl.Expr]) -> list[pl.Expr]:
+    return [column.alias(SLICED.format(i)) for i, column in enumerate(attributes)]
+
+
+def _counted(call: Call, plan: Plan, question: Question) -> Counted:
+    """Hide the names of slices and attributes, and put metrics together that are read together."""
+    many = len(question.attributes)
+    inner = hidden_slices(call.slices[: len(call.slices) - many])
+    check_names(plan.metrics, list(inner))
+    attributes = {SLICED.format(i): attribute(i) for i in range(many)}
+    for metric in plan.metrics:
+        _check_rolled(metric, question)
+    names = {id(value): hidden("value", i) for i, value in enumerate(call.metrics)}
+    roles = {id(v): one.roles for v, one in zip(call.metrics, plan.values, strict=True)}
+    parts = []
+    for request in of_one_kind(call.requests):
+        table = request.table.rename({**inner, **attributes})
+        table = few_groups(
+            table, list(inner.values()), list(attributes.values()), question.max_groups,
+            question.attributes,
+        )  # fmt: skip
+        here = {names[id(value)]: value for value in request.metrics}
+        asked = [
+            Asked(metric, place, tuple(hidden("value", i) for i in own))
+            for place, (metric, own) in enumerate(zip(plan.metrics, plan.places, strict=True))
+        ]
+        parts.append(
+            Part(
+                table,
+                shared_tally(request.metrics),
+                tuple(
+                    replace(value.alias(name), roles=roles[id(value)])
+                    for name, value in here.items()
+                ),
+                tuple(one for one in asked if set(one.values) <= set(here)),
+                tuple(call.metrics),
+            )
+        )
+    return Counted(parts, inner, call)
+
+
+def _check_rolled(metric: Metric, question: Question) -> None:
+    if question.attributes and not metric.tally.mergeable:
+        msg = (
+            f"`{metric.name}` needs a second pass over the rows, so its groups cannot be summed up"
+            ' from one table: call `pf.by_group` or the metric with `group="<column>"`'
+        )
+        raise ValueError(msg)
