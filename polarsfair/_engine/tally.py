@@ -102,6 +102,9 @@ class Tally:
     apart
         ``(kept slices and group, whether others are dropped) -> sum and fault``: of lines that were
         counted apart from each other, so that the sum cannot be read.
+    drawn
+        The cells of which every combination can be seen, with their values, if a line holds ``n``
+        rows that are alike, so that its weight can be drawn anew; None: it does not.
     """
 
     name: str
@@ -118,6 +121,7 @@ class Tally:
     whole: Callable[[Mapping[str, Any]], str | None] | None = None
     facts: Mapping[str, Fact] = field(default_factory=dict)
     apart: Callable[[Sequence[str], bool], tuple[str, Fault]] | None = None
+    drawn: Mapping[str, tuple[object, ...]] | None = None
 
     __signature__ = Signature()
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
+import polars.selectors as cs
 
 from polarsfair._audit import limits
 from polarsfair._audit.limits import Limits
@@ -15,9 +17,8 @@ from polarsfair._engine.slices import hidden, n_of
 from polarsfair._formula import Share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from polarsfair._audit.limits import Floats
@@ -93,34 +94,39 @@ class Precision:
         return Limits(self.value, np.maximum(low, self.bounds[0]), np.minimum(high, self.bounds[1]))
 
 
+def numbers_of(lines: pl.DataFrame) -> dict[str, Floats]:
+    """Return all columns of numbers as arrays, NaN where they are null."""
+    found = lines.select(cs.numeric().cast(pl.Float64).fill_null(np.nan))
+    return {column.name: column.to_numpy() for column in found}
+
+
 def precision_of(
-    lines: pl.DataFrame,
+    numbers: Mapping[str, Floats],
     metric: Metric,
     confidence: float,
     name: Callable[[str], str] = str,
 ) -> Precision:
     """Return the precision of a metric's values; `name` finds the columns of other groups."""
-    nothing = np.full(lines.height, np.nan)
+    nothing = np.full(len(next(iter(numbers.values()))), np.nan)
 
     def column(fact: str) -> Floats:
-        found = name(fact)
-        if found not in lines.columns:
-            return nothing
-        return lines[found].cast(float).fill_null(np.nan).to_numpy().astype(np.float64)
+        return numbers.get(name(fact), nothing)
 
     facts = {fact: column(fact_of(metric, fact)) for fact in ("numerator", "denominator")}
     drawn = {fact: column(drawn_of(metric, fact)) for fact in DRAWN}
     size, degrees, error, method = _spread(metric, column)
+    value = column(metric.name)
     is_drawn = ~np.isnan(drawn["low"])
     return Precision(
-        value=column(metric.name),
+        value=value,
         n=np.nan_to_num(column(n_of(metric.name))),
         **facts,
         size=size,
         degrees=np.where(is_drawn, np.inf, degrees),
         error=np.where(is_drawn, drawn["error"], error),
-        low=drawn["low"],
-        high=drawn["high"],
+        # Percentiles may leave out the value itself.
+        low=np.minimum(drawn["low"], value),
+        high=np.maximum(drawn["high"], value),
         method=np.where(is_drawn, "draws", method),
         drawn_at=confidence,
         bounds=metric.bounds,

@@ -62,15 +62,15 @@ def rows_of(sheet: Sheet, part: Part) -> pl.DataFrame:
     """Return the rows of all metrics of a part, unsorted."""
     values = {metric.name: metric for metric in part.values}
     confidence = sheet.question.confidence
-    known = {name: precision_of(sheet.lines, one, confidence) for name, one in values.items()}
-    counts = {name: sheet.number(name) for name in part.counts}
+    known = {name: precision_of(sheet.numbers, one, confidence) for name, one in values.items()}
+    counts = {name: sheet.numbers[name] for name in part.counts}
     frames = []
     for asked in part.asked:
         if asked.compares:
             frames.append(_gap_frame(sheet, asked, gaps.of_comparison(sheet, asked, known, counts)))
             continue
         own, metric = known[asked.values[0]], values[asked.values[0]]
-        rest = precision_of(sheet.lines, metric, confidence, of_rest)
+        rest = precision_of(sheet.numbers, metric, confidence, of_rest)
         frames.append(_group_frame(sheet, asked, Judged(sheet, own, rest, of_everyone(metric.name))))
         frames.append(_gap_frame(sheet, asked, gaps.of_rate(sheet, own)))
     return pl.concat(frames)
@@ -190,8 +190,7 @@ def _beside_everyone(judged: Judged, confidence: Floats | float) -> dict[str, Fl
     difference, ratio = _compared(own.limits(confidence), rest.limits(confidence), own)
     found = {"ref_value": rest.value, "p_value": test(own, rest)}
     if sheet.question.ref is Everyone.OVERALL:
-        column = sheet.lines[judged.everyone].cast(pl.Float64).fill_null(np.nan)
-        found["ref_value"] = everyone = column.to_numpy()
+        found["ref_value"] = everyone = sheet.numbers[judged.everyone]
         size, other = own.denominator, rest.denominator
         size, other = (np.where(np.isnan(size), n, d) for d, n in ((size, own.n), (other, rest.n)))
         with np.errstate(invalid="ignore", divide="ignore"):

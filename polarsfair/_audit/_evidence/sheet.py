@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from polarsfair._audit._evidence.counted import attribute
+from polarsfair._audit._evidence.precision import numbers_of
 from polarsfair._audit._evidence.wide import ROWS, TEXT
 from polarsfair._audit.attributes import KNOWN, SET
 from polarsfair._engine.reference import Everyone, equals
@@ -72,14 +73,15 @@ class Sheet:
         """Whether a line is a known group, and not everyone."""
         return self.lines[KNOWN].to_numpy().astype(bool) & (self.set > 0)
 
-    def number(self, name: str) -> Floats:
-        """Return a column of numbers, NaN where it is null."""
-        return self.lines[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    @cached_property
+    def numbers(self) -> dict[str, Floats]:
+        """The columns of numbers, NaN where they are null."""
+        return numbers_of(self.lines)
 
     @cached_property
     def rows(self) -> Floats:
         """The number of rows of every line."""
-        return np.nan_to_num(self.number(ROWS))
+        return np.nan_to_num(self.numbers[ROWS])
 
     @cached_property
     def share(self) -> Floats:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polarsfair._audit._evidence.counted import attribute, of_all_groups
+from polarsfair._audit._evidence.drawn import are_drawn, with_draws
+from polarsfair._audit._evidence.precision import DRAWN, drawn_of
 from polarsfair._audit.attributes import KNOWN, SET, group_text, rolled_up
 from polarsfair._audit.values import columns_of_values, known_values
 from polarsfair._engine.read import rest_of, read
@@ -70,8 +72,12 @@ def _read(
         numbered = _with_numbers(rolled, attributes).cache()
     if plain.values:
         lines = known_values(rolled, plain.values, keys, [*part.counts.values()])
+        lines = with_draws(
+            lines, rolled, part.tally, plain.values, keys, question,
+            slices=len(slices) + 1,
+        )  # fmt: skip
         if everyone:
-            lines = _beside_everyone(lines, numbered, plain, slices, attributes)
+            lines = _beside_everyone(lines, numbered, plain, slices, attributes, question)
     else:
         lines = rolled.select(keys).unique()
     if together:
@@ -106,6 +112,7 @@ def _beside_everyone(
     part: Part,
     slices: Sequence[str],
     attributes: Sequence[str],
+    question: Question,
 ) -> pl.LazyFrame:
     """Add the facts of the rest, and the values of all known groups, to the line of every group."""
     within = [*slices, SET]
@@ -114,9 +121,14 @@ def _beside_everyone(
     lines = joined(lines, groups, [SET, KNOWN, *attributes], how="left")
     table = known.drop(KNOWN, *attributes)
     keys = list(part.values[0].result_keys)
-    rest = known_values(rest_of(table, part.tally, within), part.values, [*within, GROUP])
+    others = rest_of(table, part.tally, within).cache()
+    rest = known_values(others, part.values, [*within, GROUP])
+    rest = with_draws(
+        rest, others, part.tally, part.values, [*within, GROUP], question, slices=len(within)
+    )
+    drawn = [drawn_of(m, fact) for m in are_drawn(part.values, part.tally, question) for fact in DRAWN]
     facts = [name for metric in part.values for name in columns_of_values(metric)]
-    rest = rest.rename({name: of_rest(name) for name in facts})
+    rest = rest.rename({name: of_rest(name) for name in (*facts, *drawn)})
     everyone = read(table.drop(GROUP), part.values, within)
     everyone = everyone.rename({metric.name: of_everyone(metric.name) for metric in part.values})
     lines = joined(lines, rest, [*within, GROUP, *keys], how="left")

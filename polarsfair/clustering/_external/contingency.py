@@ -62,6 +62,7 @@ contingency = Tally(
     count=_count_contingency,
     cells=("group", "cluster", "label"),
     sums=WEIGHTED_SUMS,
+    drawn={},
 )
 
 TIMES, SHARED = pl.col("times"), pl.col("w")

@@ -94,6 +94,7 @@ classes = Tally(
         "rows": pl.when(_PREDICTED).then(pl.col("n")).otherwise(0),
         "row_w": pl.when(_PREDICTED).then(pl.col("w")).otherwise(0),
     },
+    drawn={},
 )
 
 

@@ -413,6 +413,7 @@ strata = Tally(
     count=_count_strata,
     cells=("group", "label", "strata"),
     sums=WEIGHTED_SUMS,
+    drawn={},
 )
 
 

@@ -85,6 +85,7 @@ clusters = Tally(
     count=_count_clusters,
     cells=("group", "cluster"),
     sums=WEIGHTED_SUMS,
+    drawn={},
 )
 
 

@@ -85,6 +85,7 @@ decisions = Tally(
     cells=("group", "pred", "label"),
     sums=WEIGHTED_SUMS,
     contains=(classes,),
+    drawn={"pred": (False, True), "label": (False, True)},
 )
 
 _PRED, _LABEL = pl.col("pred"), pl.col("label")

@@ -162,6 +162,7 @@ scores = Tally(
     defaults={"w": pl.col("n"), "w2": pl.col("n"), "log_loss": pl.lit(None, pl.Float64)},
     single=("bins",),
     known={"score": _LOW.is_not_null() & _HIGH.is_not_null()},
+    drawn={},
 )
 
 
