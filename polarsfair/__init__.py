@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
     from polarsfair._audit.audit import audit, audit_table
     from polarsfair._audit.chosen import BEST, LARGEST
+    from polarsfair._audit.interval import interval, interval_table
 
 __version__ = "0.1.0"
 
@@ -60,6 +61,8 @@ __all__ = [
     "fairness",
     "group_max",
     "group_min",
+    "interval",
+    "interval_table",
     "measure",
     "metrics",
     "ranking",
@@ -72,6 +75,8 @@ _EVIDENCE = {
     "LARGEST": "chosen",
     "audit": "audit",
     "audit_table": "audit",
+    "interval": "interval",
+    "interval_table": "interval",
 }
 """The modules of `_audit` that names are imported from when they are first used."""
 

@@ -57,6 +57,9 @@ def rolled_up(
     `attributes` are the columns of the table, of which `sets` are made; those that a set leaves out
     are null in its lines, and all of them where one is unknown.
     """
+    if not attributes:
+        everyone = {SET: pl.lit(0, pl.Int64), KNOWN: pl.lit(value=True)}
+        return table.with_columns(**everyone)
     columns = table.collect_schema().names()
     sums = {name: how for name, how in tally.sums_of(columns).items() if name in columns}
     cells = [name for name in tally.cells if name in columns]

@@ -24,15 +24,36 @@ if TYPE_CHECKING:
 
 def answered(counted: Counted, question: Question) -> pl.LazyFrame:
     """Return the rows of an audit, sorted, as the caller sees them."""
+    metric, *others = columns_of_result(shrink=question.shrink)
+    keys = keys_of(counted.parts[0].everything)
+    result = _sorted_rows(counted, question)
+    result = result.select(*counted.slices.values(), metric, *keys, *others)
+    return result.rename({name: shown for shown, name in counted.slices.items()})
+
+
+def _sorted_rows(counted: Counted, question: Question) -> pl.LazyFrame:
     inner = list(counted.slices.values())
     keys = list(keys_of(counted.parts[0].everything))
     parts = [_rows(_with_reference(part, question), inner, keys, question) for part in counted.parts]
     shared = [*inner, *keys]
     result = pl.concat(with_same_dtypes(parts, shared) if len(parts) > 1 else parts)
-    result = result.sort(*inner, PLACE, *keys, POSITION)
-    metric, *others = columns_of_result(shrink=question.shrink)
-    result = result.select(*inner, metric, *keys, *others)
-    return result.rename({name: shown for shown, name in counted.slices.items()})
+    return result.sort(*inner, PLACE, *keys, POSITION)
+
+
+def intervals(counted: Counted, question: Question) -> pl.LazyFrame:
+    """Return the limits of the metrics of everyone in a slice; comparisons have none here."""
+    compared = [asked.metric.name for part in counted.parts for asked in part.asked if asked.compares]
+    if compared:
+        msg = (
+            f"`{compared[0]}` compares groups, and its limits need all pairs: write `pf.audit(...,"
+            f' group="<column>", metrics=...)`, whose rows of scope "gap" have them'
+        )
+        raise ValueError(msg)
+    keys = list(keys_of(counted.parts[0].everything))
+    shown = {"value": "value", "ci_low": "low", "ci_high": "high", "method": "method"}
+    names = {name: slice_ for slice_, name in counted.slices.items()}
+    result = _sorted_rows(counted, question).select(*names, "metric", *keys, *shown)
+    return result.rename({**shown, **names})
 
 
 def _with_reference(part: Part, question: Question) -> Part:

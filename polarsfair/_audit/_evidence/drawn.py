@@ -29,7 +29,8 @@ def are_drawn(metrics: Sequence[Metric], tally: Tally, question: Question) -> li
     """List the metrics whose limits need draws, and can be had from a table of this tally."""
     if tally.drawn is None or not question.draws:
         return []
-    return [one for one in metrics if not isinstance(one.formula, (Share, Spread))]
+    ruled = () if question.all_drawn else (Share, Spread)
+    return [one for one in metrics if not isinstance(one.formula, ruled)]
 
 
 def with_draws(

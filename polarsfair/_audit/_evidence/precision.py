@@ -121,7 +121,7 @@ def precision_of(
         value=value,
         n=np.nan_to_num(column(n_of(metric.name))),
         **facts,
-        size=size,
+        size=np.where(is_drawn, np.nan, size),
         degrees=np.where(is_drawn, np.inf, degrees),
         error=np.where(is_drawn, drawn["error"], error),
         # Percentiles may leave out the value itself.

@@ -51,6 +51,8 @@ class Question:
     max_groups: int = 10_000
     draws: int = 2_000
     seed: int = 0
+    all_drawn: bool = False
+    """Whether limits are from draws even where a rule fits."""
 
     @property
     def named(self) -> Sets:
