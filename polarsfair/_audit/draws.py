@@ -46,6 +46,8 @@ class Plan:
         How many replicates, and where the generator starts.
     sums
         Further sums of a line, which are drawn in proportion to its weight.
+    whole
+        Whether weights are rounded, because rows are counted one by one.
     """
 
     slices: tuple[str, ...]
@@ -54,6 +56,7 @@ class Plan:
     draws: int
     seed: int
     sums: tuple[str, ...] = ()
+    whole: bool = False
 
 
 def affordable(lines: int, draws: int) -> int:
@@ -96,7 +99,7 @@ def copies(lines: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         draws = affordable(many, plan.draws)
         generator = np.random.default_rng(plan.seed)
         own = generator.standard_gamma(shape[piece], (draws, many)) * scale[piece]
-        drawn.append(own.reshape(-1))
+        drawn.append((np.rint(own) if plan.whole else own).reshape(-1))
         places.append(np.tile(np.arange(piece.start, piece.stop), draws))
         numbers.append(np.repeat(np.arange(draws, dtype=np.int64), many))
     count, at = np.concatenate(drawn), np.concatenate(places)

@@ -6,6 +6,7 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from polarsfair._audit._evidence.counted import attribute
@@ -83,7 +84,9 @@ def _rows(
     def rows(lines: pl.DataFrame) -> pl.DataFrame:
         if not lines.height and not shared:
             lines = _of_nobody(lines)
-        return rows_of(Sheet(lines, shared, question), part).select(*result)
+        # Undefined numbers are NaN, and stay so.
+        with np.errstate(all="ignore"):
+            return rows_of(Sheet(lines, shared, question), part).select(*result)
 
     return wide.map_batches(
         rows,

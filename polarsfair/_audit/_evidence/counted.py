@@ -10,6 +10,7 @@ import polars as pl
 from polarsfair._audit._evidence.question import SLICED
 from polarsfair._audit.attributes import few_groups
 from polarsfair._engine.evaluate import prepare, prepare_stored
+from polarsfair._engine.metric import as_they_are
 from polarsfair._engine.reference import GROUP
 from polarsfair._engine.request import check_names, listed_metrics, shared_tally, variant_for
 from polarsfair._engine.slices import hidden, hidden_slices
@@ -87,7 +88,7 @@ class Part:
                 own[one.values[0]], name=one.count, formula=one.metric.n, n=None, check=None
             )
             for one in self.asked
-            if one.metric.bases and callable(one.metric.n)
+            if one.compares and not of_all_groups(one.metric) and callable(one.metric.n)
         }
 
 
@@ -106,8 +107,8 @@ def attribute(number: int) -> str:
 
 
 def of_all_groups(metric: Metric) -> bool:
-    """Return whether a metric is one number of all groups, although it compares no two values."""
-    return GROUP in metric.roles
+    """Return whether a metric is one number of all groups, which no values of groups make."""
+    return GROUP in metric.roles and (not metric.bases or metric.view is not as_they_are)
 
 
 @dataclass(frozen=True)
@@ -118,15 +119,17 @@ class Plan:
     values: list[Metric]
     places: list[tuple[int, ...]]
     """For every metric, the places of its values."""
+    forms: list[Metric]
+    """The metrics as this call needs them: variants, with its options."""
 
     def counting(self) -> list[Metric]:
         """Return the values as they are counted: without a group, because attributes are slices."""
-        return [replace(one, roles=_but_group(one)) for one in self.values]
+        return [replace(one, roles=_but_group(one), bases=()) for one in self.values]
 
 
 def taken_apart(metrics: Metric | Sequence[Metric], given: Mapping[str, Any]) -> Plan:
     """List the metrics of a call, and the distinct values that they are made of."""
-    listed, values, places = listed_metrics(metrics), [], []
+    listed, values, places, forms = listed_metrics(metrics), [], [], []
     seen: dict[tuple[object, ...], int] = {}
     for metric in listed:
         form = variant_for(metric, given)
@@ -134,14 +137,15 @@ def taken_apart(metrics: Metric | Sequence[Metric], given: Mapping[str, Any]) ->
             _check_free(form)
         form = form.resolve(given) if form.bases else form
         own = []
-        for value in form.bases or (form,):
+        for value in (form,) if of_all_groups(form) else form.bases or (form,):
             same = (value.tally, value.formula, value.n, value.view, repr(dict(value.options)))
             if same not in seen:
                 seen[same] = len(values)
                 values.append(value)
             own.append(seen[same])
         places.append(tuple(own))
-    return Plan(listed, values, places)
+        forms.append(form)
+    return Plan(listed, values, places, forms)
 
 
 def _check_free(metric: Metric) -> None:
@@ -196,10 +200,10 @@ def _counted(call: Call, plan: Plan, question: Question) -> Counted:
     inner = hidden_slices(call.slices[: len(call.slices) - many])
     check_names(plan.metrics, list(inner))
     attributes = {SLICED.format(i): attribute(i) for i in range(many)}
-    for metric in plan.metrics:
+    for metric in plan.forms:
         _check_rolled(metric, question)
     names = {id(value): hidden("value", i) for i, value in enumerate(call.metrics)}
-    roles = {id(v): one.roles for v, one in zip(call.metrics, plan.values, strict=True)}
+    of = {id(v): one for v, one in zip(call.metrics, plan.values, strict=True)}
     parts = []
     for request in of_one_kind(call.requests):
         table = request.table.rename({**inner, **attributes})
@@ -210,14 +214,14 @@ def _counted(call: Call, plan: Plan, question: Question) -> Counted:
         here = {names[id(value)]: value for value in request.metrics}
         asked = [
             Asked(metric, place, tuple(hidden("value", i) for i in own))
-            for place, (metric, own) in enumerate(zip(plan.metrics, plan.places, strict=True))
+            for place, (metric, own) in enumerate(zip(plan.forms, plan.places, strict=True))
         ]
         parts.append(
             Part(
                 table,
                 shared_tally(request.metrics),
                 tuple(
-                    replace(value.alias(name), roles=roles[id(value)])
+                    replace(value.alias(name), roles=of[id(value)].roles, bases=of[id(value)].bases)
                     for name, value in here.items()
                 ),
                 tuple(one for one in asked if set(one.values) <= set(here)),
@@ -228,6 +232,18 @@ def _counted(call: Call, plan: Plan, question: Question) -> Counted:
 
 
 def _check_rolled(metric: Metric, question: Question) -> None:
+    if GROUP in metric.keys:
+        msg = (
+            f"`{metric.name}` has a row for every group already: call it with"
+            ' `group="<column>"`, and leave it out here'
+        )
+        raise ValueError(msg)
+    if of_all_groups(metric) and question.explicit and "ref" in metric.option_names:
+        msg = (
+            f"`{metric.name}` compares all groups at once, and an audit has no reference for it:"
+            ' call it with `group="<column>", ref=...`'
+        )
+        raise ValueError(msg)
     if question.attributes and not metric.tally.mergeable:
         msg = (
             f"`{metric.name}` needs a second pass over the rows, so its groups cannot be summed up"

@@ -12,6 +12,7 @@ from polarsfair._engine.columns import exactly
 from polarsfair._engine.metric import Spread
 from polarsfair._engine.read import read
 from polarsfair._engine.slices import hidden, joined
+from polarsfair._engine.tally import Drawn
 from polarsfair._formula import Share
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def _plan(
     sums = [name for name in tally.sums_of(names) if name in names]
     cells = [name for name in names if name not in (*keys, *sums, *tally.defaults)]
     read_cells = {cell for metric in metrics for cell in metric.cells_read}
-    full = {k: v for k, v in (tally.drawn or {}).items() if k in read_cells and k in cells}
+    drawn = tally.drawn or Drawn()
+    full = {k: v for k, v in drawn.cells.items() if k in read_cells and k in cells}
     others = [name for name in sums if name not in ("n", "w", "w2")]
     return Plan(
         tuple(keys[:slices]),
@@ -99,6 +101,7 @@ def _plan(
         question.draws,
         question.seed,
         tuple(others),
+        drawn.whole,
     )
 
 

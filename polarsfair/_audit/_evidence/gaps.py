@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from polarsfair._audit import limits
+from polarsfair._audit._evidence.counted import of_all_groups
 from polarsfair._audit._evidence.precision import Precision, test_of_many
 from polarsfair._audit.limits import Limits, pairs_of, share_of_pairs
 from polarsfair._engine.group_pairs import STATISTIC, Comparison, with_statistic
@@ -107,7 +108,7 @@ def of_comparison(
     """Compare the groups of every block as the metric does, with the named reference if any."""
     values, metric = [known[name] for name in asked.values], asked.metric
     found = Gaps.empty(sheet.blocks)
-    if not metric.bases:
+    if of_all_groups(metric):
         return _of_all_groups(sheet, found, values[0])
     able = usable(sheet, *values)
     ref = sheet.named if sheet.question.explicit else None

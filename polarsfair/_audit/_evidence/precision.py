@@ -78,7 +78,7 @@ class Precision:
         """Return the limits of all values at a confidence, or at one for each of them."""
         q = limits.quantile(confidence, self.degrees)
         by_size = limits.wilson(self.value, self.size, q)
-        by_error = limits.around(self.value, self.error, q)
+        by_error = self._within(limits.around(self.value, self.error, q))
         drawn = self._drawn(confidence)
         sized, has_error = ~np.isnan(self.size), ~np.isnan(self.error)
         kinds = [sized, ~np.isnan(self.low), has_error]
@@ -91,7 +91,11 @@ class Precision:
         scale = limits.quantile(confidence) / limits.quantile(self.drawn_at)
         low = self.value - scale * (self.value - self.low)
         high = self.value + scale * (self.high - self.value)
-        return Limits(self.value, np.maximum(low, self.bounds[0]), np.minimum(high, self.bounds[1]))
+        return self._within(Limits(self.value, low, high))
+
+    def _within(self, found: Limits) -> Limits:
+        low, high = self.bounds
+        return Limits(found.value, np.maximum(found.low, low), np.minimum(found.high, high))
 
 
 def numbers_of(lines: pl.DataFrame) -> dict[str, Floats]:

@@ -16,6 +16,7 @@ from polarsfair._audit._evidence.wide import of_everyone, of_rest
 from polarsfair._audit.chosen import BEST
 from polarsfair._audit.limits import Limits
 from polarsfair._audit.p_values import adjusted
+from polarsfair._audit.shrinkage import shrunken
 from polarsfair._engine.reference import Everyone
 from polarsfair._engine.slices import hidden
 
@@ -120,6 +121,8 @@ def _group_frame(sheet: Sheet, asked: Asked, judged: Judged) -> pl.DataFrame:
     status = judged.status
     family = np.where((status == "ok") & sheet.is_group, sheet.section, -1)
     numbers["p_adjusted"] = _adjusted(numbers["p_value"], family, question.adjust)
+    if question.shrink:
+        numbers["shrunk"] = _shrunken(sheet, own)
     everyone = question.ref.value if isinstance(question.ref, Everyone) else None
     reference = (
         sheet.text(np.where(sheet.is_group, ref, -1))
@@ -135,6 +138,16 @@ def _group_frame(sheet: Sheet, asked: Asked, judged: Judged) -> pl.DataFrame:
     }
     at = np.arange(len(ref), dtype=np.int64)
     return _frame(sheet, asked, at, sheet.set, at + 1, own.n, numbers, words)
+
+
+def _shrunken(sheet: Sheet, own: Precision) -> Floats:
+    """Return the shares of known groups, small ones too, drawn towards that of all of them."""
+    found = np.full(len(own.value), np.nan)
+    is_share = ~np.isnan(own.size) & ~np.isnan(own.numerator)
+    for _, lines in sheet.side_by_side(sheet.is_group & is_share & ~np.isnan(own.value)):
+        groups = own[lines]
+        found[lines] = shrunken(groups.numerator, groups.denominator, groups.size)
+    return found
 
 
 def _confidences(judged: Judged) -> Floats:
