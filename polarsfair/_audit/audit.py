@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
 
-import polars as pl
-
 from polarsfair._audit._evidence.answer import answered
 from polarsfair._audit._evidence.counted import counted_rows, counted_tables
 from polarsfair._audit._evidence.defaults import default_metrics, metrics_of_tables
@@ -18,6 +16,8 @@ from polarsfair._engine.frames import as_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
     from polarsfair._audit._evidence.question import Adjust
     from polarsfair._audit.attributes import Intersections
@@ -327,7 +327,9 @@ def audit_table(
     >>> import polars as pl
     >>> import polarsfair as pf
     >>> from polarsfair import fairness
-    >>> df = pl.DataFrame({"day": [1, 2] * 50, "sex": list("FFMM") * 25, "hired": [0, 1, 1, 1] * 25})
+    >>> df = pl.DataFrame(
+    ...     {"day": [1, 2] * 50, "sex": list("FFMM") * 25, "hired": [0, 1, 1, 1] * 25}
+    ... )
     >>> table = fairness.decisions(df, pred="hired", by=["day", "sex"])
     >>> found = pf.audit_table(table, group="sex")
     >>> found.filter(pl.col("scope") == "group").select("group", "n", "value", "ci_low", "ci_high")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from polarsfair._audit._evidence.answer import intervals
 from polarsfair._audit._evidence.counted import counted_rows, counted_tables
@@ -16,9 +14,14 @@ from polarsfair._engine.frames import as_given
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
+
     from polarsfair._engine.metric import Metric
     from polarsfair._engine.tally import Tally
     from polarsfair._typing import EagerFrame, IntoFrame, IntoSlices, Keywords
+
+    LazyTables: TypeAlias = pl.LazyFrame | Sequence[pl.LazyFrame]
+    EagerTables: TypeAlias = EagerFrame | Sequence[EagerFrame]
 
 _COLUMNS = ("metric", "value", "low", "high", "method")
 
@@ -114,7 +117,7 @@ def interval(
 
 @overload
 def interval_table(
-    table: pl.LazyFrame | Sequence[pl.LazyFrame] | Mapping[Tally, Any],
+    table: pl.LazyFrame | Sequence[pl.LazyFrame] | Mapping[Tally, LazyTables],
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
@@ -126,7 +129,7 @@ def interval_table(
 ) -> pl.LazyFrame: ...
 @overload
 def interval_table(
-    table: EagerFrame | Sequence[EagerFrame] | Mapping[Tally, Any],
+    table: EagerFrame | Sequence[EagerFrame] | Mapping[Tally, EagerTables],
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = ...,
@@ -137,7 +140,7 @@ def interval_table(
     **options: Unpack[Keywords],
 ) -> pl.DataFrame: ...
 def interval_table(
-    table: Any,
+    table: IntoFrame | Sequence[IntoFrame] | Mapping[Tally, IntoFrame | Sequence[IntoFrame]],
     metrics: Metric | Sequence[Metric],
     *,
     by: IntoSlices | None = None,

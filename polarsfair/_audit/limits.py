@@ -7,7 +7,7 @@ independent rows would tell as much. Undefined numbers are NaN here, and null in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,9 +30,9 @@ class Limits:
     low: Floats
     high: Floats
 
-    def __getitem__(self, at: object) -> Limits:
+    def __getitem__(self, at: Any) -> Limits:
         """Return the values at some places, or reshaped, as an array would."""
-        return Limits(self.value[at], self.low[at], self.high[at])  # type: ignore[index]
+        return Limits(self.value[at], self.low[at], self.high[at])
 
 
 def quantile(confidence: Floats | float, degrees: Floats | float = np.inf) -> Floats:

@@ -62,9 +62,10 @@ class _LineFact(_Fact):
 
 def facts_of(metric: Metric) -> tuple[str, ...]:
     """List the facts that a metric's formula knows of its value."""
-    if isinstance(metric.formula, Share):
+    formula: Any = metric.formula
+    if isinstance(formula, Share):
         return _SHARE
-    return metric.formula.facts if isinstance(metric.formula, Spread) else ()
+    return formula.facts if isinstance(formula, Spread) else ()
 
 
 def _as_metric(metric: Metric, fact: str, name: str) -> Metric:
@@ -110,5 +111,3 @@ def known_values(
 def columns_of_values(metric: Metric) -> list[str]:
     """List the columns that `known_values` has of one metric."""
     return [metric.name, n_of(metric.name), *(fact_of(metric, fact) for fact in FACTS)]
-
-

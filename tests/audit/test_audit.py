@@ -187,7 +187,9 @@ def test_groups_stand_in_the_order_of_their_dtype() -> None:
     found = pf.audit(rows, group="age", pred="hired")
     assert groups(found, "age")["group"].to_list() == [None, "9", "10", "100"]
     sizes = pl.Enum(["small", "large"])
-    rows = pl.DataFrame({"size": ["large", "small"], "hired": [1, 0]}, schema_overrides={"size": sizes})
+    rows = pl.DataFrame(
+        {"size": ["large", "small"], "hired": [1, 0]}, schema_overrides={"size": sizes}
+    )
     found = pf.audit(rows, group="size", pred="hired")
     assert groups(found, "size")["group"].to_list() == ["small", "large"]
 
@@ -196,11 +198,15 @@ def test_limits_and_tests_are_those_of_the_two_shares() -> None:
     found = pf.audit(counted({"F": (12, 40), "M": (48, 80)}), group="sex", pred="hired")
     women, men = groups(found, "sex").rows(named=True)
     q = limits.quantile(0.95)
-    own, other = (limits.wilson(np.array([v]), np.array([n]), q) for v, n in ((0.3, 40.0), (0.6, 80.0)))
+    own, other = (
+        limits.wilson(np.array([v]), np.array([n]), q) for v, n in ((0.3, 40.0), (0.6, 80.0))
+    )
     difference, ratio = limits.difference(own, other), limits.ratio(own, other)
     assert (women["ci_low"], women["ci_high"]) == (own.low[0], own.high[0])
     assert women["difference_low"] == pytest.approx(difference.low[0], rel=1e-12)
-    assert (women["ratio_low"], women["ratio_high"]) == pytest.approx((0.295203, 0.795331), abs=1e-6)
+    assert (women["ratio_low"], women["ratio_high"]) == pytest.approx(
+        (0.295203, 0.795331), abs=1e-6
+    )
     assert women["ratio_high"] == pytest.approx(ratio.high[0], rel=1e-12)
     test = p_values.two_shares(*(np.array([one]) for one in (0.3, 40.0, 0.6, 80.0)))
     assert women["p_value"] == women["p_adjusted"] == pytest.approx(test[0], rel=1e-12)
@@ -342,6 +348,9 @@ def test_the_four_fifths_of_the_eeoc() -> None:
         counted(counts, "race"), group="race", pred="hired", ref=pf.BEST, min_share=0.02
     )
     assert groups(found, "race")["ratio"].round(2).to_list() == [1.0, 0.75, 0.8, 0.85]
-    unknown = pl.concat([counted(counts, "race"), pl.DataFrame({"race": [None], "hired": [1]})], how="vertical_relaxed")
+    unknown = pl.concat(
+        [counted(counts, "race"), pl.DataFrame({"race": [None], "hired": [1]})],
+        how="vertical_relaxed",
+    )
     found = pf.audit(unknown, group="race", pred="hired", ref=pf.BEST, min_share=0.02)
     assert groups(found, "race")["status"].to_list()[0] == "unknown_group"

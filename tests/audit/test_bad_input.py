@@ -46,7 +46,7 @@ BY_SEX: dict[str, Any] = {"group": "sex", "pred": "hired"}
         ({"group": ["sex", "sex"], "pred": "hired"}, ValueError, "'sex'"),
         ({"group": [], "pred": "hired"}, ValueError, "`group` is empty"),
         ({"group": {"F": "p_f"}, "pred": "hired"}, TypeError, "most_likely"),
-        ({"group": "ses", "pred": "hired"}, ColumnNotFoundError, "'ses'"),
+        ({"group": "ses", "pred": "hired"}, ColumnNotFoundError, "`group` names the column 'ses'"),
         ({**BY_SEX, "ref": {"race": "a"}}, ValueError, "names the attribute 'race'"),
         ({**BY_SEX, "ref": 3}, TypeError, "`ref=3` is int"),
         ({**BY_SEX, "ref": None}, ValueError, "leave it out"),
@@ -75,7 +75,7 @@ def test_is_refused_at_the_call(
         ({**BY_SEX, "weight": pl.col("w") - 1}, "`weight` holds a value"),
         (
             {"group": ["sex", "race"], "pred": "hired", "max_groups": 4},
-            "the attributes ['sex', 'race'] have 20 groups together",
+            "the attributes ['sex', 'race'] have 12 groups together",
         ),
     ],
 )
@@ -154,7 +154,7 @@ def test_attributes_may_have_any_name() -> None:
         pl.Series(["x", "y"], dtype=pl.Categorical),
         pl.Series(["x", "y"], dtype=pl.Enum(["y", "x"])),
         pl.Series([dt.date(2024, 1, 1), dt.date(2025, 1, 1)]),
-        pl.Series([dt.datetime(2024, 1, 1), None]),
+        pl.Series([dt.datetime(2024, 1, 1, tzinfo=dt.UTC), None]),
         pl.Series([dt.timedelta(1), dt.timedelta(2)]),
         pl.Series([b"x", b"y"]),
         pl.Series([None, None]),
@@ -218,16 +218,22 @@ def test_a_slice_without_lines_of_a_table_keeps_its_rows() -> None:
     asked: dict[str, Any] = {"pred": "hired", "score": "s", "label": "fit", "by": "race"}
     found = pf.audit(rows, group="sex", metrics=metrics, **asked)
     assert found["metric"].unique(maintain_order=True).to_list() == ["selection_rate", "auc"]
-    assert found.filter(pl.col("race") == "a", pl.col("metric") == "auc")["status"].unique().to_list() == [
-        *("undefined", "unknown_group")
-    ]
+    assert found.filter(pl.col("race") == "a", pl.col("metric") == "auc")[
+        "status"
+    ].unique().to_list() == [*("undefined", "unknown_group")]
 
 
 def test_lists_are_audited_by_the_attributes_of_their_users() -> None:
     recs = pl.DataFrame({"u": [1, 1, 2, 3, 4], "i": [1, 2, 1, 2, 3], "s": [2.0, 1, 1, 1, 1]})
     actual = pl.DataFrame({"u": [1, 2, 3, 4], "i": [1, 2, 2, 3]})
     users = pl.DataFrame({"u": [1, 2, 3, 4], "sex": ["F", "F", "M", "M"], "old": [1, 0, 1, 0]})
-    roles: dict[str, Any] = {"actual": actual, "users": users, "user": "u", "item": "i", "score": "s"}
+    roles: dict[str, Any] = {
+        "actual": actual,
+        "users": users,
+        "user": "u",
+        "item": "i",
+        "score": "s",
+    }
     asked: dict[str, Any] = {"metrics": [ranking.recall, ranking.ndcg], "min_n": 0, "k": [1, 2]}
     found = pf.audit(recs, group=["sex", "old"], **asked, **roles)
     assert found.columns[:3] == ["metric", "k", "attribute"]

@@ -57,7 +57,9 @@ def test_intervals_hold_the_values_of_evaluate(name: str, data: st.DataObject) -
 @given(data=st.data())
 def test_gaps_and_groups_are_those_of_the_engine(name: str, data: st.DataObject) -> None:
     rows, roles = draw(data, name)
-    metrics = [metric for metric in ASKED[name] if metric.tally.mergeable and "group" not in metric.keys]
+    metrics = [
+        metric for metric in ASKED[name] if metric.tally.mergeable and "group" not in metric.keys
+    ]
     if "group" not in roles or not metrics or not rows["g"].drop_nulls().len():
         return
     plain = {role: value for role, value in roles.items() if role != "group"}

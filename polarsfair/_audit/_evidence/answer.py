@@ -35,7 +35,9 @@ def answered(counted: Counted, question: Question) -> pl.LazyFrame:
 def _sorted_rows(counted: Counted, question: Question) -> pl.LazyFrame:
     inner = list(counted.slices.values())
     keys = list(keys_of(counted.parts[0].everything))
-    parts = [_rows(_with_reference(part, question), inner, keys, question) for part in counted.parts]
+    parts = [
+        _rows(_with_reference(part, question), inner, keys, question) for part in counted.parts
+    ]
     shared = [*inner, *keys]
     result = pl.concat(with_same_dtypes(parts, shared) if len(parts) > 1 else parts)
     return result.sort(*inner, PLACE, *keys, POSITION)
@@ -43,7 +45,9 @@ def _sorted_rows(counted: Counted, question: Question) -> pl.LazyFrame:
 
 def intervals(counted: Counted, question: Question) -> pl.LazyFrame:
     """Return the limits of the metrics of everyone in a slice; comparisons have none here."""
-    compared = [asked.metric.name for part in counted.parts for asked in part.asked if asked.compares]
+    compared = [
+        asked.metric.name for part in counted.parts for asked in part.asked if asked.compares
+    ]
     if compared:
         msg = (
             f"`{compared[0]}` compares groups, and its limits need all pairs: write `pf.audit(...,"
@@ -68,9 +72,7 @@ def _with_reference(part: Part, question: Question) -> Part:
     return replace(part, table=functools.reduce(checked, question.explicit, part.table))
 
 
-def _rows(
-    part: Part, slices: list[str], keys: list[str], question: Question
-) -> pl.LazyFrame:
+def _rows(part: Part, slices: list[str], keys: list[str], question: Question) -> pl.LazyFrame:
     """Return the rows of one part: one Python function on its small table."""
     wide = wide_lines(part, slices, question)
     schema, shared = wide.collect_schema(), [*slices, *keys]

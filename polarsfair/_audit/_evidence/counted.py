@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from polarsfair._audit._evidence.question import SLICED
 from polarsfair._audit.attributes import few_groups
+from polarsfair._engine.columns import check_anywhere
 from polarsfair._engine.evaluate import prepare, prepare_stored
+from polarsfair._engine.frames import read_once
 from polarsfair._engine.metric import as_they_are
 from polarsfair._engine.reference import GROUP
 from polarsfair._engine.request import check_names, listed_metrics, shared_tally, variant_for
 from polarsfair._engine.slices import hidden, hidden_slices
 from polarsfair._engine.tables import of_one_kind
 from polarsfair._engine.tally import given_roles
+from polarsfair._typing import FRAME_ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
     from polarsfair._audit._evidence.question import Question
     from polarsfair._engine.evaluate import Call
@@ -129,7 +132,9 @@ class Plan:
 
 def taken_apart(metrics: Metric | Sequence[Metric], given: Mapping[str, Any]) -> Plan:
     """List the metrics of a call, and the distinct values that they are made of."""
-    listed, values, places, forms = listed_metrics(metrics), [], [], []
+    listed = listed_metrics(metrics)
+    values: list[Metric] = []
+    places, forms = [], []
     seen: dict[tuple[object, ...], int] = {}
     for metric in listed:
         form = variant_for(metric, given)
@@ -170,10 +175,15 @@ def counted_rows(
     keywords: Mapping[str, Any],
 ) -> Counted:
     """Count the rows of a call, once per table."""
-    given = given_roles(keywords)
+    given = {name: read_once(value) for name, value in given_roles(keywords).items()}
+    frame = read_once(frame)
+    check_anywhere(
+        [frame, *(given[role] for role in FRAME_ROLES if role in given)],
+        {f"group[{i}]" if len(attributes) > 1 else "group": c for i, c in enumerate(attributes)},
+    )
     plan = taken_apart(metrics, given)
     columns = [*by, *_sliced(attributes)]
-    return _counted(prepare(frame, plan.counting(), columns, keywords), plan, question)
+    return _counted(prepare(frame, plan.counting(), columns, given), plan, question)
 
 
 def counted_tables(

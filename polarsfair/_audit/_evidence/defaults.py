@@ -49,6 +49,8 @@ def metrics_of_tables(table: Any) -> list[Metric]:
         and not metric.tally.lacks(list(columns), [c for c in metric.cells_read if c != "group"])
     ]
     if not found:
-        msg = "no metric is named, and the table is none of decisions or scores: add `metrics=[...]`"
+        msg = (
+            "no metric is named, and the table is none of decisions or scores: add `metrics=[...]`"
+        )
         raise ValueError(msg)
     return found

@@ -130,5 +130,3 @@ def _limits(
         ]
     found = values.group_by(_KEY, *metrics[0].result_keys).agg(facts)
     return groups.lazy().join(found, on=_KEY, how="inner").drop(_KEY).collect()
-
-

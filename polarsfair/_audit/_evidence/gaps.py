@@ -114,9 +114,9 @@ def of_comparison(
     ref = sheet.named if sheet.question.explicit else None
     _put_values(sheet, asked, values, able, ref, found)
     how = metric.formula
-    for blocks, lines in sheet.side_by_side(able):
+    for blocks, members in sheet.side_by_side(able):
         some = ~np.isnan(found.numbers["value"][blocks])
-        at, lines = blocks[some], lines[some]
+        at, lines = blocks[some], members[some]
         if not len(at):
             continue
         each = np.max([own.n[lines] for own in values], axis=0)
@@ -151,7 +151,9 @@ def _put_values(
     names = [hidden("own", i) for i in range(len(values))]
     number = at if ref is None else np.where(ref[sheet.block[at]] == at, _REFERENCE, at)
     columns = {_BLOCK: sheet.block[at], GROUP: number}
-    lines = pl.LazyFrame({**columns, **{n: v.value[at] for n, v in zip(names, values, strict=True)}})
+    lines = pl.LazyFrame(
+        {**columns, **{n: v.value[at] for n, v in zip(names, values, strict=True)}}
+    )
     to = None if ref is None else _REFERENCE
     if isinstance(how, Comparison):
         lines = with_statistic(lines, how, names, [_BLOCK], to)
@@ -227,5 +229,3 @@ def _of_extreme(sheet: Sheet, own: Precision, lines: Ints, value: Floats) -> dic
     low = np.where(lowest, each.low.min(axis=1), each.low.max(axis=1))
     high = np.where(lowest, each.high.min(axis=1), each.high.max(axis=1))
     return {"ci_low": low, "ci_high": high}
-
-

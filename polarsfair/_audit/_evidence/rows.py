@@ -14,7 +14,6 @@ from polarsfair._audit._evidence.precision import Precision, precision_of, test
 from polarsfair._audit._evidence.sheet import Sheet, named_members
 from polarsfair._audit._evidence.wide import of_everyone, of_rest
 from polarsfair._audit.chosen import BEST
-from polarsfair._audit.limits import Limits
 from polarsfair._audit.p_values import adjusted
 from polarsfair._audit.shrinkage import shrunken
 from polarsfair._engine.reference import Everyone
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from polarsfair._audit._evidence.counted import Asked, Part
     from polarsfair._audit._evidence.sheet import Flags, Ints
-    from polarsfair._audit.limits import Floats
+    from polarsfair._audit.limits import Floats, Limits
 
 SCOPES = pl.Enum(["overall", "group", "gap"])
 STATUSES = pl.Enum(["ok", "small", "undefined", "unknown_group"])
@@ -72,7 +71,9 @@ def rows_of(sheet: Sheet, part: Part) -> pl.DataFrame:
             continue
         own, metric = known[asked.values[0]], values[asked.values[0]]
         rest = precision_of(sheet.numbers, metric, confidence, of_rest)
-        frames.append(_group_frame(sheet, asked, Judged(sheet, own, rest, of_everyone(metric.name))))
+        frames.append(
+            _group_frame(sheet, asked, Judged(sheet, own, rest, of_everyone(metric.name)))
+        )
         frames.append(_gap_frame(sheet, asked, gaps.of_rate(sheet, own)))
     return pl.concat(frames)
 
@@ -127,7 +128,9 @@ def _group_frame(sheet: Sheet, asked: Asked, judged: Judged) -> pl.DataFrame:
     reference = (
         sheet.text(np.where(sheet.is_group, ref, -1))
         if everyone is None
-        else pl.Series([everyone]).gather(pl.Series(np.where(sheet.is_group, 0, -1)).replace(-1, None))
+        else pl.Series([everyone]).gather(
+            pl.Series(np.where(sheet.is_group, 0, -1)).replace(-1, None)
+        )
     )
     words = {
         "group": sheet.text(np.where(sheet.is_group, np.arange(len(ref)), -1)),
@@ -158,9 +161,7 @@ def _confidences(judged: Judged) -> Floats:
     return np.asarray(1 - (1 - sheet.question.confidence) / pairs)
 
 
-def _beside_group(
-    judged: Judged, ref: Ints, confidence: Floats | float
-) -> dict[str, Floats]:
+def _beside_group(judged: Judged, ref: Ints, confidence: Floats | float) -> dict[str, Floats]:
     """Compare every group with the line of its reference; -1 is none."""
     sheet, own = judged.sheet, judged.own
     other = own[np.maximum(ref, 0)]
@@ -218,7 +219,7 @@ def _beside_everyone(judged: Judged, confidence: Floats | float) -> dict[str, Fl
 def _shrunk(
     rest: tuple[Floats, Floats, Floats], value: Floats, by: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the limits of a difference from everyone: the arms are those from the rest, shorter."""
+    """Return the limits of a difference from everyone: shorter arms than from the rest."""
     return value, value - by * (rest[0] - rest[1]), value + by * (rest[2] - rest[0])
 
 
@@ -299,5 +300,3 @@ def _frame(
     return pl.concat([kept, made], how="horizontal").with_columns(
         place.alias(PLACE), order.alias(POSITION)
     )
-
-

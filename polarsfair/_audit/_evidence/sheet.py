@@ -1,4 +1,4 @@
-"""The wide lines as arrays: which slice, attribute set and group a line is of, and its reference."""
+"""The wide lines as arrays: whose line each is, and the references of groups."""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ from polarsfair._audit._evidence.drawn import are_drawn, with_draws
 from polarsfair._audit._evidence.precision import DRAWN, drawn_of
 from polarsfair._audit.attributes import KNOWN, SET, group_text, rolled_up
 from polarsfair._audit.values import columns_of_values, known_values
-from polarsfair._engine.read import rest_of, read
+from polarsfair._engine.read import read, rest_of
 from polarsfair._engine.reference import GROUP, Everyone
+from polarsfair._engine.request import keys_of
 from polarsfair._engine.slices import aggregated, hidden, joined
 from polarsfair._engine.tables import at_every_k
 
@@ -50,7 +51,7 @@ def wide_lines(part: Part, slices: Sequence[str], question: Question) -> pl.Lazy
     lines = joined(lines, rows, keys, how="left")
     lines = lines.with_columns(_text(lines, attributes, question).alias(TEXT))
     lines = at_every_k(lines, part.values, part.everything)
-    result_keys = [name for name in _keys_of(part) if name in lines.collect_schema()]
+    result_keys = [name for name in keys_of(part.everything) if name in lines.collect_schema()]
     return lines.sort(*slices, *result_keys, SET, KNOWN, *attributes)
 
 
@@ -85,10 +86,6 @@ def _read(
         found = read(table, together, [*slices, SET], counts=True)
         lines = joined(lines, found, [*slices, SET, *result_keys], how="left")
     return lines
-
-
-def _keys_of(part: Part) -> list[str]:
-    return list(max((m.result_keys for m in part.everything), key=len))
 
 
 def _text(lines: pl.LazyFrame, attributes: Sequence[str], question: Question) -> pl.Expr:
@@ -126,7 +123,9 @@ def _beside_everyone(
     rest = with_draws(
         rest, others, part.tally, part.values, [*within, GROUP], question, slices=len(within)
     )
-    drawn = [drawn_of(m, fact) for m in are_drawn(part.values, part.tally, question) for fact in DRAWN]
+    drawn = [
+        drawn_of(m, fact) for m in are_drawn(part.values, part.tally, question) for fact in DRAWN
+    ]
     facts = [name for metric in part.values for name in columns_of_values(metric)]
     rest = rest.rename({name: of_rest(name) for name in (*facts, *drawn)})
     everyone = read(table.drop(GROUP), part.values, within)

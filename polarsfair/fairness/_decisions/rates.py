@@ -145,7 +145,6 @@ rate = functools.partial(
 """Decorates the formula of a rate between 0 and 1."""
 
 
-
 def share(
     roles: Sequence[str], **facts: Any
 ) -> Callable[[Callable[[], tuple[pl.Expr, pl.Expr]]], FairnessMetric]:
