@@ -149,6 +149,11 @@ def audit(
 
     * ``wilson``: shares, from their number of rows (Wilson 1927);
     * ``weighted``: shares of weighted rows, from an effective number of rows;
+    * ``unit``: shares of rows that come in units, such as ``unit="household"``, from the variance
+      over units; ``n`` and ``min_n`` then count units. A unit with rows in two groups makes the
+      limits of their difference too wide, never too narrow, if its rows are alike; limits of other
+      metrics are null. In a stored table the unit is one more slice, and no unit may be in two
+      tables that are added up;
     * ``mean``: means over users, likewise; unbounded ones from their standard error;
     * ``delong``: the area under the curve, from the variance of its placements;
     * ``draws``: any other formula, from percentiles of replicates of the table, in which each cell
@@ -237,6 +242,7 @@ def audit(
         max_groups=max_groups,
         draws=draws,
         seed=seed,
+        unit=keywords.get("unit"),
     )
     chosen = default_metrics(keywords) if metrics is None else metrics
     counted = counted_rows(frame, chosen, slices, attributes, asked, keywords)
@@ -357,6 +363,7 @@ def audit_table(
         max_groups=max_groups,
         draws=draws,
         seed=seed,
+        unit=options.get("unit"),
     )
     chosen = metrics_of_tables(table) if metrics is None else metrics
     counted = counted_tables(table, chosen, slices, attributes, asked, options)

@@ -110,7 +110,7 @@ def interval(
     │ M   ┆ selection_rate ┆ 0.75  ┆ 0.300642 ┆ 0.954413 ┆ wilson │
     └─────┴────────────────┴───────┴──────────┴──────────┴────────┘
     """
-    columns, question = columns_of(by), _question(by, method, confidence, draws, seed)
+    columns, question = columns_of(by), _question(by, method, confidence, draws, seed, keywords.get("unit"))
     counted = counted_rows(frame, metrics, columns, [], question, keywords)
     return counted.call.as_given(intervals(counted, question), frame)
 
@@ -184,13 +184,18 @@ def interval_table(
     │ selection_rate ┆ 0.75  ┆ 0.300642 ┆ 0.954413 ┆ wilson │
     └────────────────┴───────┴──────────┴──────────┴────────┘
     """
-    columns, question = columns_of(by), _question(by, method, confidence, draws, seed)
+    columns, question = columns_of(by), _question(by, method, confidence, draws, seed, options.get("unit"))
     counted = counted_tables(table, metrics, columns, [], question, options)
     return as_given(intervals(counted, question), *stored_tables(table))
 
 
 def _question(
-    by: IntoSlices | None, method: str, confidence: float, draws: int, seed: int
+    by: IntoSlices | None,
+    method: str,
+    confidence: float,
+    draws: int,
+    seed: int,
+    unit: object,
 ) -> Question:
     """Check the arguments, and that no slice is called like a column of the result."""
     check_confidence(confidence)
@@ -202,4 +207,10 @@ def _question(
         if name in _COLUMNS:
             msg = f'a slice cannot be named {name!r} here: rename it with `.alias("...")`'
             raise ValueError(msg)
-    return Question(confidence=confidence, draws=draws, seed=seed, all_drawn=method == "draws")
+    return Question(
+        confidence=confidence,
+        draws=draws,
+        seed=seed,
+        unit=unit is not None,
+        all_drawn=method == "draws",
+    )

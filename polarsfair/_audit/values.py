@@ -77,6 +77,13 @@ def _as_metric(metric: Metric, fact: str, name: str) -> Metric:
     return replace(metric, name=name, formula=kind(formula, fact), n=None)
 
 
+def parts_of(metric: Metric) -> list[Metric]:
+    """Return the numerator and the denominator of a share as metrics; nothing for any other."""
+    if not isinstance(metric.formula, Share):
+        return []
+    return [_as_metric(metric, fact, fact_of(metric, fact)) for fact in _SHARE]
+
+
 def known_values(
     table: pl.LazyFrame,
     metrics: Sequence[Metric],

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from polarsfair._audit._evidence.question import SLICED
+from polarsfair._audit._evidence.question import SLICED, UNIT_SLICED
 from polarsfair._audit.attributes import few_groups
-from polarsfair._engine.columns import check_anywhere
-from polarsfair._engine.evaluate import prepare, prepare_stored
-from polarsfair._engine.frames import read_once
+from polarsfair._audit.units import UNIT, known_units, without_units
+from polarsfair._engine.columns import as_column, check_anywhere
+from polarsfair._engine.evaluate import prepare, prepare_stored, stored_tables
+from polarsfair._engine.frames import as_lazy, read_once
 from polarsfair._engine.metric import as_they_are
 from polarsfair._engine.reference import GROUP
 from polarsfair._engine.request import check_names, listed_metrics, shared_tally, variant_for
@@ -74,6 +75,8 @@ class Part:
         The metrics of the caller that are made of them.
     everything
         All metrics that are read in the call, for their keys.
+    by_unit
+        The lines of the table by sampling unit, if there are units.
     """
 
     table: pl.LazyFrame
@@ -81,6 +84,7 @@ class Part:
     values: tuple[Metric, ...]
     asked: tuple[Asked, ...]
     everything: tuple[Metric, ...]
+    by_unit: pl.LazyFrame | None = None
 
     @property
     def counts(self) -> dict[str, Metric]:
@@ -176,13 +180,17 @@ def counted_rows(
 ) -> Counted:
     """Count the rows of a call, once per table."""
     given = {name: read_once(value) for name, value in given_roles(keywords).items()}
+    unit = _unit_column(given.pop("unit", None))
     frame = read_once(frame)
     check_anywhere(
         [frame, *(given[role] for role in FRAME_ROLES if role in given)],
-        {f"group[{i}]" if len(attributes) > 1 else "group": c for i, c in enumerate(attributes)},
+        {
+            **dict.fromkeys(["unit"] * bool(unit), unit),
+            **{"group" if i == 0 else f"group[{i}]": c for i, c in enumerate(attributes)},
+        },
     )
     plan = taken_apart(metrics, given)
-    columns = [*by, *_sliced(attributes)]
+    columns = [*by, *_sliced(attributes), *unit]
     return _counted(prepare(frame, plan.counting(), columns, given), plan, question)
 
 
@@ -195,9 +203,28 @@ def counted_tables(
     options: Mapping[str, Any],
 ) -> Counted:
     """Merge the stored tables of a call, whose slices are the attributes."""
+    options = dict(options)
+    unit = _unit_column(options.pop("unit", None))
+    _check_unit(unit, stored_tables(table))
     plan = taken_apart(metrics, options)
-    columns = [*by, *_sliced(attributes)]
+    columns = [*by, *_sliced(attributes), *unit]
     return _counted(prepare_stored(table, plan.counting(), columns, options), plan, question)
+
+
+def _unit_column(unit: Any) -> list[pl.Expr]:
+    return [] if unit is None else [as_column(unit, "unit").alias(UNIT_SLICED)]
+
+
+def _check_unit(unit: Sequence[pl.Expr], tables: Sequence[Any]) -> None:
+    """Raise if a stored table was not counted by unit."""
+    for name in (name for column in unit for name in column.meta.root_names()):
+        for table in tables:
+            if name not in as_lazy(table).collect_schema():
+                msg = (
+                    f"the table was not counted by unit: it has no column {name!r}; count it with"
+                    f' the unit as a slice, `by=[..., "{name}"]`'
+                )
+                raise ValueError(msg)
 
 
 def _sliced(attributes: Sequence[pl.Expr]) -> list[pl.Expr]:
@@ -207,7 +234,7 @@ def _sliced(attributes: Sequence[pl.Expr]) -> list[pl.Expr]:
 def _counted(call: Call, plan: Plan, question: Question) -> Counted:
     """Hide the names of slices and attributes, and put metrics together that are read together."""
     many = len(question.attributes)
-    inner = hidden_slices(call.slices[: len(call.slices) - many])
+    inner = hidden_slices(call.slices[: len(call.slices) - many - question.unit])
     check_names(plan.metrics, list(inner))
     attributes = {SLICED.format(i): attribute(i) for i in range(many)}
     for metric in plan.forms:
@@ -216,11 +243,17 @@ def _counted(call: Call, plan: Plan, question: Question) -> Counted:
     of = {id(v): one for v, one in zip(call.metrics, plan.values, strict=True)}
     parts = []
     for request in of_one_kind(call.requests):
-        table = request.table.rename({**inner, **attributes})
+        unit = {UNIT_SLICED: UNIT} if question.unit else {}
+        table = request.table.rename({**inner, **attributes, **unit})
         table = few_groups(
             table, list(inner.values()), list(attributes.values()), question.max_groups,
             question.attributes,
         )  # fmt: skip
+        tally, by_unit = shared_tally(request.metrics), None
+        if question.unit:
+            _check_units(tally)
+            by_unit = known_units(table).cache()
+            table = without_units(by_unit, tally).cache()
         here = {names[id(value)]: value for value in request.metrics}
         asked = [
             Asked(metric, place, tuple(hidden("value", i) for i in own))
@@ -229,16 +262,25 @@ def _counted(call: Call, plan: Plan, question: Question) -> Counted:
         parts.append(
             Part(
                 table,
-                shared_tally(request.metrics),
+                tally,
                 tuple(
                     replace(value.alias(name), roles=of[id(value)].roles, bases=of[id(value)].bases)
                     for name, value in here.items()
                 ),
                 tuple(one for one in asked if set(one.values) <= set(here)),
                 tuple(call.metrics),
+                by_unit,
             )
         )
     return Counted(parts, inner, call)
+
+
+def _check_units(tally: Tally) -> None:
+    """Raise if a table cannot be counted by unit."""
+    if tally.together or not tally.mergeable:
+        own = "users are the units already" if tally.together else "it needs a second pass"
+        msg = f"`unit` is not read by metrics of `{tally.name}`, because {own}: leave it out"
+        raise TypeError(msg)
 
 
 def _check_rolled(metric: Metric, question: Question) -> None:

@@ -28,7 +28,8 @@ _KEY = hidden("key")
 
 def are_drawn(metrics: Sequence[Metric], tally: Tally, question: Question) -> list[Metric]:
     """List the metrics whose limits need draws, and can be had from a table of this tally."""
-    if tally.drawn is None or not question.draws:
+    # Rows of one unit are not independent, as draws would have them.
+    if tally.drawn is None or not question.draws or question.unit:
         return []
     ruled = () if question.all_drawn else (Share, Spread)
     return [one for one in metrics if not isinstance(one.formula, ruled)]

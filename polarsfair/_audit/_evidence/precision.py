@@ -109,8 +109,13 @@ def precision_of(
     metric: Metric,
     confidence: float,
     name: Callable[[str], str] = str,
+    *,
+    unit: bool = False,
 ) -> Precision:
-    """Return the precision of a metric's values; `name` finds the columns of other groups."""
+    """Return the precision of a metric's values; `name` finds the columns of other groups.
+
+    With `unit`, the variance is that over sampling units.
+    """
     nothing = np.full(len(next(iter(numbers.values()))), np.nan)
 
     def column(fact: str) -> Floats:
@@ -118,7 +123,9 @@ def precision_of(
 
     facts = {fact: column(fact_of(metric, fact)) for fact in ("numerator", "denominator")}
     drawn = {fact: column(drawn_of(metric, fact)) for fact in DRAWN}
-    size, degrees, error, method = _spread(metric, column)
+    size, degrees, error, method = _spread(metric, column, unit=unit)
+    if unit and not isinstance(metric.formula, Share):
+        size, method = nothing, np.full(len(nothing), "none", dtype=object)
     value = column(metric.name)
     is_drawn = ~np.isnan(drawn["low"])
     return Precision(
@@ -138,11 +145,16 @@ def precision_of(
 
 
 def _spread(
-    metric: Metric, column: Callable[[str], Floats]
+    metric: Metric, column: Callable[[str], Floats], *, unit: bool
 ) -> tuple[Floats, Floats, Floats, NDArray[Any]]:
     """Return effective sizes, degrees of freedom, standard errors and methods."""
     value = column(metric.name)
     nothing, infinite = np.full(len(value), np.nan), np.full(len(value), np.inf)
+    variance, units = (column(fact_of(metric, fact)) for fact in ("variance", "units"))
+    if unit:
+        # Without a share there is no rule: rows of one unit are not independent.
+        size, degrees = limits.sized(value, variance, units)
+        return size, degrees, nothing, np.full(len(value), "unit", dtype=object)
     if isinstance(metric.formula, Share):
         parts = ("numerator", "denominator", "numerator2", "denominator2")
         a, d, a2, d2 = (column(fact_of(metric, fact)) for fact in parts)
@@ -150,7 +162,6 @@ def _spread(
         return size, degrees, nothing, np.where(size == d, "wilson", "weighted").astype(object)
     if not isinstance(metric.formula, Spread):
         return nothing, infinite, nothing, np.full(len(value), "none", dtype=object)
-    variance, units = (column(fact_of(metric, fact)) for fact in ("variance", "units"))
     method = np.full(len(value), metric.formula.method, dtype=object)
     if metric.bounds == (0.0, 1.0):
         return *limits.sized(value, variance, units), nothing, method

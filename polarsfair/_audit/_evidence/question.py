@@ -23,6 +23,10 @@ SLICED = "attribute {} of the audit"
 """What an attribute is called while it is counted: any name is free, `group` and `label` too."""
 
 
+UNIT_SLICED = "unit of the audit"
+"""What the sampling unit is called while it is counted."""
+
+
 @dataclass(frozen=True)
 class Question:
     """The arguments of an audit that need no data.
@@ -51,6 +55,9 @@ class Question:
     max_groups: int = 10_000
     draws: int = 2_000
     seed: int = 0
+    unit: bool = False
+    """Whether rows come in units."""
+
     all_drawn: bool = False
     """Whether limits are from draws even where a rule fits."""
 
@@ -104,6 +111,7 @@ def question_of(
     max_groups: int,
     draws: int,
     seed: int,
+    unit: object = None,
 ) -> Question:
     """Check the arguments of an audit."""
     check_confidence(confidence)
@@ -113,6 +121,12 @@ def question_of(
     _number("min_n", min_n)
     _number("min_share", min_share, most=1.0)
     _number("max_groups", max_groups)
+    if unit is not None and isinstance(ref, Everyone):
+        msg = (
+            f"`unit` with `ref={ref!r}` is not answered, because units may be on both sides: name a"
+            " group, or leave out `ref`"
+        )
+        raise ValueError(msg)
     names = tuple(column.meta.output_name() for column in columns)
     chosen, explicit = _reference(ref, names)
     sets = attribute_sets([str(i) for i in range(len(names))], intersections)
@@ -129,6 +143,7 @@ def question_of(
         max_groups,
         draws,
         seed,
+        unit is not None,
     )
 
 

@@ -61,8 +61,8 @@ def columns_of_result(*, shrink: bool) -> dict[str, Any]:
 def rows_of(sheet: Sheet, part: Part) -> pl.DataFrame:
     """Return the rows of all metrics of a part, unsorted."""
     values = {metric.name: metric for metric in part.values}
-    confidence = sheet.question.confidence
-    known = {name: precision_of(sheet.numbers, one, confidence) for name, one in values.items()}
+    confidence, unit = sheet.question.confidence, sheet.question.unit
+    known = {name: precision_of(sheet.numbers, one, confidence, unit=unit) for name, one in values.items()}
     counts = {name: sheet.numbers[name] for name in part.counts}
     frames = []
     for asked in part.asked:
@@ -70,7 +70,7 @@ def rows_of(sheet: Sheet, part: Part) -> pl.DataFrame:
             frames.append(_gap_frame(sheet, asked, gaps.of_comparison(sheet, asked, known, counts)))
             continue
         own, metric = known[asked.values[0]], values[asked.values[0]]
-        rest = precision_of(sheet.numbers, metric, confidence, of_rest)
+        rest = precision_of(sheet.numbers, metric, confidence, of_rest, unit=unit)
         frames.append(
             _group_frame(sheet, asked, Judged(sheet, own, rest, of_everyone(metric.name)))
         )

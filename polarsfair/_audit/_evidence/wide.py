@@ -11,6 +11,7 @@ from polarsfair._audit._evidence.counted import attribute, of_all_groups
 from polarsfair._audit._evidence.drawn import are_drawn, with_draws
 from polarsfair._audit._evidence.precision import DRAWN, drawn_of
 from polarsfair._audit.attributes import KNOWN, SET, group_text, rolled_up
+from polarsfair._audit.units import UNIT, with_unit_spread
 from polarsfair._audit.values import columns_of_values, known_values
 from polarsfair._engine.read import read, rest_of
 from polarsfair._engine.reference import GROUP, Everyone
@@ -40,10 +41,15 @@ def of_everyone(name: str) -> str:
     return hidden("everyone", name)
 
 
+def named_sets(question: Question) -> list[tuple[str, ...]]:
+    """Return the attribute sets by the names of their columns."""
+    return [tuple(attribute(i) for i in one) for one in question.sets]
+
+
 def wide_lines(part: Part, slices: Sequence[str], question: Question) -> pl.LazyFrame:
     """Return a line per slice, key and group of every attribute set, in the order of the result."""
     attributes = [attribute(i) for i in range(len(question.attributes))]
-    sets = [tuple(attribute(i) for i in one) for one in question.sets]
+    sets = named_sets(question)
     rolled = rolled_up(part.table, part.tally, slices, attributes, sets).cache()
     keys = [*slices, SET, KNOWN, *attributes]
     lines = _read(part, rolled, keys, slices, attributes, question)
@@ -77,6 +83,11 @@ def _read(
             lines, rolled, part.tally, plain.values, keys, question,
             slices=len(slices) + 1,
         )  # fmt: skip
+        if part.by_unit is not None:
+            units = rolled_up(
+                part.by_unit, part.tally, [*slices, UNIT], attributes, named_sets(question)
+            )
+            lines = with_unit_spread(lines, units, plain.values, keys)
         if everyone:
             lines = _beside_everyone(lines, numbered, plain, slices, attributes, question)
     else:
