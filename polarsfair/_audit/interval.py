@@ -110,7 +110,10 @@ def interval(
     │ M   ┆ selection_rate ┆ 0.75  ┆ 0.300642 ┆ 0.954413 ┆ wilson │
     └─────┴────────────────┴───────┴──────────┴──────────┴────────┘
     """
-    columns, question = columns_of(by), _question(by, method, confidence, draws, seed, keywords.get("unit"))
+    columns, question = (
+        columns_of(by),
+        _question(by, method, confidence, draws, seed, keywords.get("unit")),
+    )
     counted = counted_rows(frame, metrics, columns, [], question, keywords)
     return counted.call.as_given(intervals(counted, question), frame)
 
@@ -184,7 +187,10 @@ def interval_table(
     │ selection_rate ┆ 0.75  ┆ 0.300642 ┆ 0.954413 ┆ wilson │
     └────────────────┴───────┴──────────┴──────────┴────────┘
     """
-    columns, question = columns_of(by), _question(by, method, confidence, draws, seed, options.get("unit"))
+    columns, question = (
+        columns_of(by),
+        _question(by, method, confidence, draws, seed, options.get("unit")),
+    )
     counted = counted_tables(table, metrics, columns, [], question, options)
     return as_given(intervals(counted, question), *stored_tables(table))
 

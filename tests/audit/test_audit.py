@@ -21,14 +21,17 @@ ROLES: dict[str, Any] = {"pred": "hired", "label": "fit"}
 def people(rows: int = 3_000, seed: int = 1) -> pl.DataFrame:
     """Draw rows with unknown groups, predictions and labels."""
     draw = np.random.default_rng(seed)
+    sexes: list[Any] = ["F", "M", None]
+    cities: list[Any] = ["A", "B", None]
+    known: list[Any] = [0, 1, None]
     return pl.DataFrame(
         {
-            "sex": draw.choice(["F", "M", None], rows, p=[0.4, 0.55, 0.05]).tolist(),
+            "sex": draw.choice(sexes, rows, p=[0.4, 0.55, 0.05]).tolist(),
             "race": draw.choice(["a", "b", "c", "d"], rows, p=[0.4, 0.3, 0.29, 0.01]),
             "age": draw.integers(2, 5, rows),
-            "city": draw.choice(["A", "B", None], rows).tolist(),
-            "hired": draw.choice([0, 1, None], rows, p=[0.5, 0.45, 0.05]).tolist(),
-            "fit": draw.choice([0, 1, None], rows, p=[0.5, 0.45, 0.05]).tolist(),
+            "city": draw.choice(cities, rows).tolist(),
+            "hired": draw.choice(known, rows, p=[0.5, 0.45, 0.05]).tolist(),
+            "fit": draw.choice(known, rows, p=[0.5, 0.45, 0.05]).tolist(),
             "w": draw.integers(1, 5, rows).astype(float) / 4,
         }
     )
@@ -354,3 +357,59 @@ def test_the_four_fifths_of_the_eeoc() -> None:
     )
     found = pf.audit(unknown, group="race", pred="hired", ref=pf.BEST, min_share=0.02)
     assert groups(found, "race")["status"].to_list()[0] == "unknown_group"
+
+
+# --- one scan, and shrinkage ----------------------------------------------------------------------
+
+
+def test_all_attributes_and_intersections_are_one_scan() -> None:
+    asked: dict[str, Any] = {"group": ["sex", "race", "age"], "intersections": "all", **ROLES}
+    for ref in (pf.LARGEST, pf.OVERALL):
+        plan = pf.audit(ROWS.lazy(), ref=ref, weight="w", **asked).explain(engine="streaming")
+        assert plan.count("DF [") - plan.count('DF ["|') == 1
+
+
+def test_shrunken_shares_are_those_of_the_moments() -> None:
+    counts = {"a": (10, 100), "b": (50, 100), "c": (3, 10), "d": (200, 500)}
+    found = pf.audit(counted(counts, "race"), group="race", pred="hired", shrink=True)
+    hits, sizes = (np.array(one, dtype=float) for one in zip(*counts.values(), strict=True))
+    pooled, share = hits.sum() / sizes.sum(), hits / sizes
+    weight = sizes / (pooled * (1 - pooled))
+    distance = (weight * (share - pooled) ** 2).sum() - (len(sizes) - 1)
+    between = distance / (weight.sum() - (weight**2).sum() / weight.sum())
+    prior = pooled * (1 - pooled) / between - 1
+    expected = (hits + prior * pooled) / (sizes + prior)
+    assert groups(found, "race")["shrunk"].to_list() == pytest.approx(expected.tolist())
+    assert found.filter(pl.col("scope") != "group")["shrunk"].null_count() == 2
+    assert found.columns[found.columns.index("p_adjusted") + 1] == "shrunk"
+    assert "shrunk" not in pf.audit(counted(counts, "race"), group="race", pred="hired").columns
+
+
+def test_groups_that_differ_by_chance_alone_get_the_pooled_share() -> None:
+    rows = counted({"a": (10, 30), "b": (11, 30), "c": (12, 30), "d": (0, 0)}, "race")
+    found = groups(pf.audit(rows, group="race", pred="hired", shrink=True), "race")
+    assert found["shrunk"].to_list() == pytest.approx([33 / 90] * 3)
+
+
+def test_draws_are_those_of_the_seed_and_of_the_slice() -> None:
+    asked: dict[str, Any] = {"metrics": [fairness.f1], "group": "sex", **ROLES, "draws": 400}
+    one = pf.audit(ROWS, by="city", **asked)
+    assert_frame_equal(pf.audit(ROWS.reverse(), by="city", **asked), one, rel_tol=1e-9)
+    own = pf.audit(ROWS.filter(pl.col("city") == "B"), **asked)
+    assert_frame_equal(one.filter(pl.col("city") == "B").drop("city"), own, rel_tol=1e-9)
+    other = pf.audit(ROWS, by="city", seed=1, **asked)
+    assert not other["ci_low"].equals(one["ci_low"])
+    known = other["ci_low"].drop_nulls().to_list()
+    assert known == pytest.approx(one["ci_low"].drop_nulls().to_list(), abs=0.02)
+    asked["draws"] = 199
+    few = pf.audit(ROWS, **asked)
+    assert few["ci_low"].null_count() == few.height
+    assert set(few["method"]) == {"none"}
+
+
+def test_limits_from_draws_are_those_of_a_share_where_both_are_known() -> None:
+    share = pf.interval(ROWS, fairness.selection_rate, **ROLES)
+    drawn = pf.interval(ROWS, fairness.selection_rate, method="draws", draws=4_000, **ROLES)
+    assert drawn["method"].to_list() == ["draws"]
+    assert drawn["low"].item() == pytest.approx(share["low"].item(), abs=0.003)
+    assert drawn["high"].item() == pytest.approx(share["high"].item(), abs=0.003)

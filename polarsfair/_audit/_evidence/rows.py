@@ -62,7 +62,10 @@ def rows_of(sheet: Sheet, part: Part) -> pl.DataFrame:
     """Return the rows of all metrics of a part, unsorted."""
     values = {metric.name: metric for metric in part.values}
     confidence, unit = sheet.question.confidence, sheet.question.unit
-    known = {name: precision_of(sheet.numbers, one, confidence, unit=unit) for name, one in values.items()}
+    known = {
+        name: precision_of(sheet.numbers, one, confidence, unit=unit)
+        for name, one in values.items()
+    }
     counts = {name: sheet.numbers[name] for name in part.counts}
     frames = []
     for asked in part.asked:
