@@ -413,3 +413,26 @@ def test_limits_from_draws_are_those_of_a_share_where_both_are_known() -> None:
     assert drawn["method"].to_list() == ["draws"]
     assert drawn["low"].item() == pytest.approx(share["low"].item(), abs=0.003)
     assert drawn["high"].item() == pytest.approx(share["high"].item(), abs=0.003)
+
+
+def test_other_comparisons_are_as_wide_as_the_draws_of_their_pairs() -> None:
+    odds = fairness.average_abs_odds
+    asked: dict[str, Any] = {"group": "sex", **ROLES, "min_n": 0}
+    found = gap(pf.audit(ROWS, metrics=odds, **asked), "sex", odds.name)
+    assert found["method"] == "draws"
+    assert found["ci_low"] <= found["value"] <= found["ci_high"]
+    rates = [fairness.false_positive_rate, fairness.true_positive_rate]
+    one = pf.audit(ROWS, metrics=rates, **asked).filter(pl.col("scope") == "gap")
+    widths = one["difference_high"] - one["difference_low"]
+    assert 0.01 < found["ci_high"] - found["value"] < widths.max()  # type: ignore[operator]
+    named = gap(pf.audit(ROWS, metrics=odds, ref="M", **asked), "sex", odds.name)
+    assert (named["group"], named["ref"]) == ("F", "M")
+    assert named["value"] == pytest.approx(found["value"], rel=1e-12)
+    assert named["ci_high"] == pytest.approx(found["ci_high"], rel=1e-9)
+    races = pf.audit(ROWS, metrics=[odds, *rates], by="city", group="race", **ROLES)
+    own = races.filter(pl.col("metric") == odds.name)
+    assert own["ci_high"].null_count() == 0
+    alone = pf.audit(ROWS.filter(pl.col("city") == "A"), metrics=odds, group="race", **ROLES)
+    assert_frame_equal(own.filter(pl.col("city") == "A").drop("city"), alone, rel_tol=1e-9)
+    methods = races.filter(pl.col("scope") == "group", pl.col("value").is_not_null())["method"]
+    assert set(methods) == {"wilson"}

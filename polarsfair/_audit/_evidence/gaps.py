@@ -10,6 +10,7 @@ import polars as pl
 
 from polarsfair._audit import limits
 from polarsfair._audit._evidence.counted import of_all_groups
+from polarsfair._audit._evidence.pairs import limits_in_pairs
 from polarsfair._audit._evidence.precision import Precision, test_of_many
 from polarsfair._audit.limits import Limits, pairs_of, share_of_pairs
 from polarsfair._engine.group_pairs import STATISTIC, Comparison, with_statistic
@@ -122,11 +123,18 @@ def of_comparison(
         each = np.max([own.n[lines] for own in values], axis=0)
         found.n[at] = (counts[asked.count][lines] if asked.count in counts else each).sum(axis=1)
         if isinstance(how, Comparison):
-            low, high = _limits_of(sheet, how, values, lines, found, at, named=ref is not None)
+            if how.limits is None:
+                low, high = limits_in_pairs(
+                    sheet, asked, values, lines, found.group[at], found.ref[at],
+                    named=ref is not None,
+                )  # fmt: skip
+            else:
+                low, high = _limits_of(sheet, how, values, lines, found, at, named=ref is not None)
             found.put(at, ci_low=low, ci_high=high)
         elif len(values) == 1:
             found.put(at, **_of_extreme(sheet, values[0], lines, found.numbers["value"][at]))
-        found.method[at] = np.where(np.isnan(found.numbers["ci_low"][at]), "none", "pairs")
+        usual = "draws" if isinstance(how, Comparison) and how.limits is None else "pairs"
+        found.method[at] = np.where(np.isnan(found.numbers["ci_low"][at]), "none", usual)
     return found
 
 
@@ -189,8 +197,6 @@ def _limits_of(
 ) -> tuple[Floats, Floats]:
     """Return the limits of a comparison that follow from those of its values."""
     nothing = np.full(len(at), np.nan)
-    if how.limits is None:
-        return nothing, nothing
     groups = lines.shape[1]
     if not named:
         pairs = pairs_of(groups) * len(values)

@@ -81,7 +81,7 @@ def _read(
         lines = known_values(rolled, plain.values, keys, [*part.counts.values()])
         lines = with_draws(
             lines, rolled, part.tally, plain.values, keys, question,
-            slices=len(slices) + 1,
+            slices=len(slices) + 1, asked=part.asked,
         )  # fmt: skip
         if part.by_unit is not None:
             units = rolled_up(
