@@ -24,7 +24,7 @@ Examples
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polarsfair._engine.by_group import by_group
 from polarsfair._engine.catalog import catalog, metrics
@@ -37,17 +37,22 @@ from polarsfair._engine.unknown import attribute_error
 from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from polarsfair import clustering, fairness, ranking
+    from polarsfair._audit.audit import audit, audit_table
+    from polarsfair._audit.chosen import BEST, LARGEST
+    from polarsfair._audit.interval import interval, interval_table
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BEST",
+    "LARGEST",
     "OVERALL",
     "REST",
     "Metric",
     "Tally",
+    "audit",
+    "audit_table",
     "by_group",
     "catalog",
     "clustering",
@@ -56,6 +61,8 @@ __all__ = [
     "fairness",
     "group_max",
     "group_min",
+    "interval",
+    "interval_table",
     "measure",
     "metrics",
     "ranking",
@@ -63,13 +70,29 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import a family when it is first used: building all formulas takes a while.
+_EVIDENCE = {
+    "BEST": "chosen",
+    "LARGEST": "chosen",
+    "audit": "audit",
+    "audit_table": "audit",
+    "interval": "interval",
+    "interval_table": "interval",
+}
+"""The modules of `_audit` that names are imported from when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a family, or what makes evidence, when it is first used: that takes a while.
 
     Any other name is an error, which says what it is called here.
     """
     if name in FAMILIES:
         return importlib.import_module(f"polarsfair.{name}")
+    if name in _EVIDENCE:
+        found = getattr(importlib.import_module(f"polarsfair._audit.{_EVIDENCE[name]}"), name)
+        # Kept, because the module of `audit` has the same name in its package.
+        globals()[name] = found
+        return found
     raise attribute_error(__name__, name)
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["clean", "farthest", "largest", "log_magnitude", "quotient", "spread"]
+__all__ = ["Share", "clean", "farthest", "largest", "log_magnitude", "quotient", "spread"]
 
 
 def clean(value: pl.Expr) -> pl.Expr:
@@ -25,6 +25,25 @@ def clean(value: pl.Expr) -> pl.Expr:
 def quotient(of: pl.Expr, by: pl.Expr) -> pl.Expr:
     """Divide by the one rule of the package: 0/0 is undefined (null), x/0 is infinite."""
     return clean(of / by)
+
+
+class Share:
+    """A share: the weight of the rows that count, over the weight of those that are looked at.
+
+    It is a formula like any other. Intervals also read its two parts, `parts`.
+    """
+
+    def __init__(self, parts: Callable[[], tuple[pl.Expr, pl.Expr]]) -> None:
+        self.parts = parts
+        self.__name__, self.__module__, self.__doc__ = (
+            parts.__name__,
+            parts.__module__,
+            parts.__doc__,
+        )
+
+    def __call__(self) -> pl.Expr:
+        """Return the quotient of the parts."""
+        return quotient(*self.parts())
 
 
 def spread(value: pl.Expr) -> pl.Expr:

@@ -103,7 +103,7 @@ def check_columns(frame: pl.LazyFrame, wanted: Mapping[str, Iterable[pl.Expr]]) 
 def _selected(frame: pl.LazyFrame, expression: pl.Expr, keyword: str) -> list[str]:
     """List the columns that a selector or pattern selects, of which there must be one."""
     try:
-        names = frame.select(expression).collect_schema().names()
+        names = frame.select(expression.meta.undo_aliases()).collect_schema().names()
     except ColumnNotFoundError:
         return [expression.meta.output_name()]
     if not names:

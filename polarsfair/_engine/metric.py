@@ -116,6 +116,30 @@ class OfGroups:
     compared: bool = True
 
 
+@runtime_checkable
+class Spread(Protocol):
+    """A formula that knows how much its value varies: what intervals are made of.
+
+    Its facts are the ``variance`` of the value, its ``units`` (the independent rows or users behind
+    it), and of a mean its ``numerator`` and ``denominator``. `method` is what an interval made of
+    them is called.
+    """
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        ...
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The names of the facts."""
+        ...
+
+    def spread(self, **options: Any) -> Mapping[str, pl.Expr]:
+        """Return the facts, as aggregations over the lines of the formula."""
+        ...
+
+
 class _Docstring:
     """The docstring of a metric with its roles as Parameters; that of the class for the class.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
-from polarsfair._engine.tally import Tally
-from polarsfair._formula import quotient
+from polarsfair._engine.tally import Drawn, Tally
+from polarsfair._formula import Share, quotient
 from polarsfair.fairness._classes.distances import classes
 from polarsfair.fairness._types import FairnessMetric
 
@@ -85,6 +85,7 @@ decisions = Tally(
     cells=("group", "pred", "label"),
     sums=WEIGHTED_SUMS,
     contains=(classes,),
+    drawn=Drawn({"pred": (False, True), "label": (False, True)}),
 )
 
 _PRED, _LABEL = pl.col("pred"), pl.col("label")
@@ -143,6 +144,14 @@ rate = functools.partial(
 )
 """Decorates the formula of a rate between 0 and 1."""
 
+
+def share(
+    roles: Sequence[str], **facts: Any
+) -> Callable[[Callable[[], tuple[pl.Expr, pl.Expr]]], FairnessMetric]:
+    """Decorate the parts of a share: the weight of the rows that count, and that of all of them."""
+    return lambda parts: rate(roles, **facts)(Share(parts))
+
+
 _BOTH = ("pred", "label")
 decided, labelled = rows_of("selected", "rejected"), rows_of("positive", "negative")
 both_known = rows_of("tp", "fp", "fn", "tn")
@@ -150,8 +159,8 @@ _positives, _negatives = rows_of("tp", "fn"), rows_of("fp", "tn")
 _selected, _rejected = rows_of("tp", "fp"), rows_of("tn", "fn")
 
 
-@rate(("pred",), n=decided)
-def selection_rate() -> pl.Expr:
+@share(("pred",), n=decided)
+def selection_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of rows that are selected.
 
     How often the decision is favourable, for any label.
@@ -190,11 +199,11 @@ def selection_rate() -> pl.Expr:
     │ M   ┆ 1.0            │
     └─────┴────────────────┘
     """
-    return quotient(selected, selected + rejected)
+    return selected, selected + rejected
 
 
-@rate(("label",), n=labelled)
-def base_rate() -> pl.Expr:
+@share(("label",), n=labelled)
+def base_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of rows whose label is positive.
 
     How often the label is positive, for any decision. If groups differ in it, most other fairness
@@ -222,11 +231,11 @@ def base_rate() -> pl.Expr:
     >>> df.pipe(fairness.base_rate, label="fit")
     0.4
     """
-    return quotient(positive, positive + negative)
+    return positive, positive + negative
 
 
-@rate(_BOTH, ideal=1.0, better="higher", n=_positives)
-def true_positive_rate() -> pl.Expr:
+@share(_BOTH, ideal=1.0, better="higher", n=_positives)
+def true_positive_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of the positives that are selected.
 
     Also called recall, sensitivity or hit rate.
@@ -254,11 +263,11 @@ def true_positive_rate() -> pl.Expr:
     >>> df.pipe(fairness.true_positive_rate, pred="hired", label="fit")
     0.5
     """
-    return quotient(tp, tp + fn)
+    return tp, tp + fn
 
 
-@rate(_BOTH, ideal=0.0, better="lower", n=_negatives)
-def false_positive_rate() -> pl.Expr:
+@share(_BOTH, ideal=0.0, better="lower", n=_negatives)
+def false_positive_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of the negatives that are selected.
 
     Also called fall-out or false alarm rate.
@@ -284,11 +293,11 @@ def false_positive_rate() -> pl.Expr:
     >>> round(df.pipe(fairness.false_positive_rate, pred="hired", label="fit"), 3)
     0.333
     """
-    return quotient(fp, fp + tn)
+    return fp, fp + tn
 
 
-@rate(_BOTH, ideal=1.0, better="higher", n=_negatives)
-def true_negative_rate() -> pl.Expr:
+@share(_BOTH, ideal=1.0, better="higher", n=_negatives)
+def true_negative_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of the negatives that are rejected.
 
     Also called specificity; one minus the false positive rate.
@@ -314,11 +323,11 @@ def true_negative_rate() -> pl.Expr:
     >>> round(df.pipe(fairness.true_negative_rate, pred="hired", label="fit"), 3)
     0.667
     """
-    return quotient(tn, fp + tn)
+    return tn, fp + tn
 
 
-@rate(_BOTH, ideal=0.0, better="lower", n=_positives)
-def false_negative_rate() -> pl.Expr:
+@share(_BOTH, ideal=0.0, better="lower", n=_positives)
+def false_negative_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of the positives that are rejected.
 
     Also called miss rate; one minus the true positive rate.
@@ -344,11 +353,11 @@ def false_negative_rate() -> pl.Expr:
     >>> df.pipe(fairness.false_negative_rate, pred="hired", label="fit")
     0.5
     """
-    return quotient(fn, tp + fn)
+    return fn, tp + fn
 
 
-@rate(_BOTH, ideal=1.0, better="higher", n=_selected)
-def precision() -> pl.Expr:
+@share(_BOTH, ideal=1.0, better="higher", n=_selected)
+def precision() -> tuple[pl.Expr, pl.Expr]:
     """Share of the selected that are positive.
 
     Also called positive predictive value.
@@ -374,11 +383,11 @@ def precision() -> pl.Expr:
     >>> df.pipe(fairness.precision, pred="hired", label="fit")
     0.5
     """
-    return quotient(tp, tp + fp)
+    return tp, tp + fp
 
 
-@rate(_BOTH, ideal=1.0, better="higher", n=_rejected)
-def negative_predictive_value() -> pl.Expr:
+@share(_BOTH, ideal=1.0, better="higher", n=_rejected)
+def negative_predictive_value() -> tuple[pl.Expr, pl.Expr]:
     """Share of the rejected that are negative.
 
     Formula: ``NPV = TN / (TN + FN)``.
@@ -401,11 +410,11 @@ def negative_predictive_value() -> pl.Expr:
     >>> round(df.pipe(fairness.negative_predictive_value, pred="hired", label="fit"), 3)
     0.667
     """
-    return quotient(tn, tn + fn)
+    return tn, tn + fn
 
 
-@rate(_BOTH, ideal=0.0, better="lower", n=_selected)
-def false_discovery_rate() -> pl.Expr:
+@share(_BOTH, ideal=0.0, better="lower", n=_selected)
+def false_discovery_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of the selected that are negative.
 
     One minus the precision. Not the rate of the same name in multiple testing, which is the
@@ -433,11 +442,11 @@ def false_discovery_rate() -> pl.Expr:
     >>> df.pipe(fairness.false_discovery_rate, pred="hired", label="fit")
     0.5
     """
-    return quotient(fp, tp + fp)
+    return fp, tp + fp
 
 
-@rate(_BOTH, ideal=0.0, better="lower", n=_rejected)
-def false_omission_rate() -> pl.Expr:
+@share(_BOTH, ideal=0.0, better="lower", n=_rejected)
+def false_omission_rate() -> tuple[pl.Expr, pl.Expr]:
     """Share of the rejected that are positive.
 
     One minus the negative predictive value.
@@ -464,11 +473,11 @@ def false_omission_rate() -> pl.Expr:
     >>> round(df.pipe(fairness.false_omission_rate, pred="hired", label="fit"), 3)
     0.333
     """
-    return quotient(fn, tn + fn)
+    return fn, tn + fn
 
 
-@rate(_BOTH, ideal=1.0, better="higher", n=both_known)
-def accuracy() -> pl.Expr:
+@share(_BOTH, ideal=1.0, better="higher", n=both_known)
+def accuracy() -> tuple[pl.Expr, pl.Expr]:
     """Share of rows whose decision equals the label.
 
     Formula: ``ACC = (TP + TN) / (TP + FP + FN + TN)``.
@@ -492,7 +501,7 @@ def accuracy() -> pl.Expr:
     >>> df.pipe(fairness.accuracy, pred="hired", label="fit")
     0.6
     """
-    return quotient(tp + tn, tp + fp + fn + tn)
+    return tp + tn, tp + fp + fn + tn
 
 
 @rate(_BOTH, ideal=1.0, better="higher", n=both_known)

@@ -12,7 +12,7 @@ from polarsfair._engine.faults import Fault, binary_fault, checked, raise_faults
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS, Rows, binary, number
 from polarsfair._engine.slices import hidden, running, summed
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.tally import Drawn, Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._scores.bins import (
     BIN,
@@ -28,7 +28,7 @@ from polarsfair.fairness._scores.bins import (
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from polarsfair._typing import IntoColumn, IntoGroup
 
@@ -162,6 +162,7 @@ scores = Tally(
     defaults={"w": pl.col("n"), "w2": pl.col("n"), "log_loss": pl.lit(None, pl.Float64)},
     single=("bins",),
     known={"score": _LOW.is_not_null() & _HIGH.is_not_null()},
+    drawn=Drawn(),
 )
 
 
@@ -176,15 +177,19 @@ def ranked(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 def label_weights(table: pl.LazyFrame) -> pl.LazyFrame:
     """Add every line's weight as positive and as negative, 0 if score or label is unknown."""
     scored = _LOW.is_not_null()
+    sides = {"pos": scored & _LABEL, "neg": scored & ~_LABEL}
+    weights = {side: pl.when(known).then(_W) for side, known in sides.items()}
+    # Squared weights tell how much an area varies.
+    weights |= {f"{side}2": pl.when(known).then(pl.col("w2")) for side, known in sides.items()}
     return without_overlap(table, "w").with_columns(
-        pos=pl.when(scored & _LABEL).then(_W).otherwise(0).cast(pl.Float64),
-        neg=pl.when(scored & ~_LABEL).then(_W).otherwise(0).cast(pl.Float64),
+        **{name: weight.otherwise(0).cast(pl.Float64) for name, weight in weights.items()}
     )
 
 
 def ranks(lines: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """Sum positives and negatives per bin, and over all bins above it."""
-    summed = lines.group_by(*keys, "low", "high").agg(pl.col("pos", "neg").sum())
+    squares = [name for name in ("pos2", "neg2") if name in lines.collect_schema()]
+    summed = lines.group_by(*keys, "low", "high").agg(pl.col("pos", "neg", *squares).sum())
     totals = running(pl.col("pos", "neg").cum_sum(), keys, "low", descending=True)
     return summed.with_columns(totals.name.suffix("_down")).with_columns(
         pos_above=pl.col("pos_down") - pl.col("pos"),
@@ -209,7 +214,56 @@ def _auc() -> pl.Expr:
     return quotient(won.sum(), _POS.sum() * _NEG.sum())
 
 
-@_quality()
+def _area(formula: Callable[[], pl.Expr]) -> FairnessMetric:
+    """Make a metric of the area under the curve, which knows how much it varies."""
+    return _quality()(_Area(formula))
+
+
+class _Area:
+    """The area under the curve, and its variance by DeLong, DeLong and Clarke-Pearson (1988).
+
+    A positive is placed by the share of the negatives below it, a negative by the share of the
+    positives above it. The area is the mean of either, and varies as these means do.
+    """
+
+    facts = ("variance", "units")
+    method = "delong"
+
+    def __init__(self, formula: Callable[[], pl.Expr]) -> None:
+        self.formula = formula
+        self.__name__, self.__module__ = formula.__name__, formula.__module__
+        self.__doc__ = formula.__doc__
+
+    def __call__(self) -> pl.Expr:
+        """Return the area."""
+        return self.formula()
+
+    def spread(self) -> dict[str, pl.Expr]:
+        """Return the variance of the area, and the size of the smaller label."""
+        positives, negatives = _POS.sum(), _NEG.sum()
+        below = 1 - (_NEG_ABOVE + _NEG / 2) / negatives
+        above = (_POS_ABOVE + _POS / 2) / positives
+        parts = [
+            _variance_of_mean(below, pl.col("pos2"), positives),
+            _variance_of_mean(above, pl.col("neg2"), negatives),
+        ]
+        sizes = [_size(_POS, pl.col("pos2")), _size(_NEG, pl.col("neg2"))]
+        return {"variance": clean(parts[0] + parts[1]), "units": pl.min_horizontal(sizes)}
+
+
+def _size(weight: pl.Expr, square: pl.Expr) -> pl.Expr:
+    """Return how many rows of equal weight tell as much; the number of rows without weights."""
+    return weight.sum() * weight.sum() / square.sum()
+
+
+def _variance_of_mean(value: pl.Expr, square: pl.Expr, total: pl.Expr) -> pl.Expr:
+    """Return the variance of the mean of the values, weighted, about the area."""
+    size = total * total / square.sum()
+    away = value - _auc()
+    return (square * away * away).sum() / (total * total) * size / (size - 1)
+
+
+@_area
 def auc() -> pl.Expr:
     """Probability that a positive has a higher score than a negative: the area under the ROC curve.
 

@@ -17,7 +17,7 @@ import polars as pl
 from polarsfair._engine.metric import Metric, Variant, home_of
 from polarsfair._engine.slices import hidden
 from polarsfair._engine.tally import keywords_of
-from polarsfair._formula import quotient
+from polarsfair._formula import clean, quotient
 from polarsfair.ranking._depths import depths
 from polarsfair.ranking._lists.conventions import CHOICES, discounts, setting, with_discount_sum
 from polarsfair.ranking._lists.gains import SETTING_OPTIONS, gains, gains_view
@@ -228,6 +228,24 @@ class Mean:
         value, users = (pl.col(name) for name in self.columns(options))
         known = ~(value.is_null() & (users > 0)).any()
         return pl.when(known).then(quotient((value * users).sum(), users.sum()))
+
+    @property
+    def method(self) -> str:
+        """What an interval of the mean is called."""
+        return "mean"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What `spread` returns."""
+        return ("numerator", "denominator", "variance", "units")
+
+    def spread(self, **options: Any) -> dict[str, pl.Expr]:
+        """Return the sums of the mean, and the variance of a mean over so many users."""
+        value, users = (pl.col(name) for name in self.columns(options))
+        total, count = (value * users).sum(), users.sum().cast(pl.Float64)
+        squares = (value * value * users).sum()
+        variance = clean((squares / count - (total / count) ** 2).clip(0.0) / (count - 1))
+        return {"numerator": total, "denominator": count, "variance": variance, "units": count}
 
     def columns(self, options: Mapping[str, Any]) -> tuple[str, str]:
         """Name the columns of the value and of the users that it is averaged over."""

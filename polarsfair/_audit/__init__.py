@@ -1,0 +1,1 @@
+"""The evidence of an audit: intervals, tests and comparisons, read off small tables."""
