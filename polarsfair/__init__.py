@@ -24,7 +24,7 @@ Examples
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polarsfair._engine.by_group import by_group
 from polarsfair._engine.catalog import catalog, metrics
@@ -37,9 +37,8 @@ from polarsfair._engine.unknown import attribute_error
 from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from polarsfair import clustering, fairness, ranking
+    from polarsfair._audit.ledger import ledger, ledger_table
 
 __version__ = "0.1.0"
 
@@ -56,6 +55,8 @@ __all__ = [
     "fairness",
     "group_max",
     "group_min",
+    "ledger",
+    "ledger_table",
     "measure",
     "metrics",
     "ranking",
@@ -63,13 +64,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import a family when it is first used: building all formulas takes a while.
+_EVIDENCE = {
+    "ledger": "ledger",
+    "ledger_table": "ledger",
+}
+"""What is imported when it is first used, and its module in `_audit`."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a family or a kind of evidence when it is first used: it takes a while.
 
     Any other name is an error, which says what it is called here.
     """
     if name in FAMILIES:
         return importlib.import_module(f"polarsfair.{name}")
+    if name in _EVIDENCE:
+        return getattr(importlib.import_module(f"polarsfair._audit.{_EVIDENCE[name]}"), name)
     raise attribute_error(__name__, name)
 
 

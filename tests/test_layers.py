@@ -18,6 +18,7 @@ LAYERS = (
     ("_typing", "_formula", "_aliases"),
     ("_engine",),
     ("fairness", "ranking", "clustering"),
+    ("_audit",),
     ("_cli", "cli", "namespace", "__main__"),
 )
 """Lowest first. The package itself, `polarsfair`, may be imported by the last layer alone."""
