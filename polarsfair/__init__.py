@@ -38,6 +38,7 @@ from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
+    from polarsfair._audit._parity.parity import parity_test
     from polarsfair._audit.ledger import ledger, ledger_table
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ __all__ = [
     "ledger_table",
     "measure",
     "metrics",
+    "parity_test",
     "ranking",
     "ratio",
 ]
@@ -67,6 +69,7 @@ __all__ = [
 _EVIDENCE = {
     "ledger": "ledger",
     "ledger_table": "ledger",
+    "parity_test": "_parity.parity",
 }
 """What is imported when it is first used, and its module in `_audit`."""
 
