@@ -38,6 +38,7 @@ from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
+    from polarsfair._audit._compare.compare import compare
     from polarsfair._audit._parity.parity import parity_test
     from polarsfair._audit.ledger import ledger, ledger_table
 
@@ -51,6 +52,7 @@ __all__ = [
     "by_group",
     "catalog",
     "clustering",
+    "compare",
     "difference",
     "evaluate",
     "fairness",
@@ -67,6 +69,7 @@ __all__ = [
 
 
 _EVIDENCE = {
+    "compare": "_compare.compare",
     "ledger": "ledger",
     "ledger_table": "ledger",
     "parity_test": "_parity.parity",
