@@ -122,7 +122,9 @@ def compare(
       McNemar's test, which is exact below 25 rows whose prediction changes;
     * ``paired``: a share of rows that depend on the model, such as the precision; the p-value is
       that of the normal distribution, with the variance of the paired difference;
-    * ``draws``: any other metric, from replicates of the table of both models;
+    * ``draws``: any other metric, from replicates of the table of both models. Of the largest
+      gap between groups, the limits are those of its change if every pair of groups may be off by
+      as much as the one that is off most in a replicate: percentiles alone would exclude parity;
     * ``sign flips``: means over users, whose p-value exchanges the two models of random users;
     * ``none``: no limits, because the table is too large to be drawn often enough.
 
@@ -163,10 +165,9 @@ def compare(
     return as_given(result, frame, other, *given.values())
 
 
-def _settings(confidence: object, adjust: object, draws: int, seed: int) -> Settings:
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
-        confidence = -1.0 if isinstance(confidence, bool) else confidence
-    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+def _settings(confidence: Any, adjust: object, draws: int, seed: int) -> Settings:
+    number = isinstance(confidence, (int, float)) and not isinstance(confidence, bool)
+    if not number or not 0 < float(confidence) < 1:
         msg = f"`confidence` is a number between 0 and 1, such as 0.95, got {confidence!r}"
         raise ValueError(msg)
     if adjust not in ("holm", "bh", "none"):
@@ -225,9 +226,12 @@ def _of_rows(
 
 def _check_decides(metric: Metric) -> None:
     """Raise if a metric does not read a table of binary decisions."""
-    if metric.tally is decisions or metric.tally in decisions.contains:
-        return
     full = f"{metric.family}.{metric.name}"
+    if metric.tally is decisions or metric.tally in decisions.contains:
+        if "pred" in metric.roles:
+            return
+        msg = f"`{full}` does not read `pred`, so that it is the same for both models: leave it out"
+        raise TypeError(msg)
     if is_of_lists(metric):
         msg = (
             f"`{full}` compares lists: pass the recommendations of the second model,"

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from polarsfair._audit._compare.changes import LONG, NUMBERS, ORDER, numbered, small
+from polarsfair._audit._compare.gaps import MODEL, REACH, is_gap, reach_of
 from polarsfair._audit.draws import DRAW, Plan, replicated
 from polarsfair._audit.limits import Limits, difference, quantile, weighted_size, wilson
 from polarsfair._audit.p_values import mcnemar, normal
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[np.int64]
 
-_MODEL, _CELL = hidden("model"), hidden("cell")
+_CELL = hidden("cell")
 _SUMS = ("n", "w", "w2")
 
 
@@ -193,7 +194,7 @@ class _Shares:
             "change_low": change.low,
             "change_high": change.high,
             "p_value": np.where(np.isnan(change.value), np.nan, p_value),
-            "method": [method] * self.count,
+            "method": pl.Series([method] * self.count, dtype=pl.String),
         }
 
     def _limits(self, model: int, confidence: float) -> Limits:
@@ -265,40 +266,45 @@ def _changes_of_formulas(
         lambda lines: replicated(lines, plan).select(name for name, _ in drawn_schema),
         pl.Schema(drawn_schema),
     )
-    values = _both_values(table, own, slices)
-    replicates = _both_values(drawn, own, [*slices, DRAW])
+    # Read once for all metrics: a Python function draws them anew whenever they are read.
+    both, both_drawn = _both(table, slices), _both(drawn.cache(), [*slices, DRAW])
+    values, replicates = (
+        read(completed(one, decisions, own), own, [*names, MODEL]).cache()
+        for one, names in ((both, slices), (both_drawn, [*slices, DRAW]))
+    )
+    reaches = {
+        i: reach_of((both, both_drawn), values, metric, slices, settings.confidence)
+        for i, metric in metrics.items()
+        if is_gap(metric)
+    }
     usable = {_usable(i): known_rows(metric) for i, metric in metrics.items()}
     rows = aggregated(table, slices, usable)
     return [
-        _long(values, replicates, rows, (i, metric), (slices, keys), settings)
+        _long((values, replicates, rows, reaches.get(i)), (i, metric), (slices, keys), settings)
         for i, metric in metrics.items()
     ]
 
 
-def _both_values(
-    table: pl.LazyFrame, metrics: Sequence[Metric], slices: Sequence[str]
-) -> pl.LazyFrame:
-    """Evaluate metrics for both models: a line per slice and model."""
+def _both(table: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
+    """Return the table of either model, numbered, from that of both."""
     names = table.collect_schema().names()
     cells = [name for name in (GROUP, "pred", "label") if name in names]
     models = [
-        table.with_columns(pl.lit(model, pl.Int8).alias(_MODEL), pl.col(name).alias("pred"))
+        table.with_columns(pl.lit(model, pl.Int8).alias(MODEL), pl.col(name).alias("pred"))
         for model, name in enumerate(("pred", "other"))
     ]
-    both = summed(pl.concat(models), [*slices, _MODEL, *cells], _SUMS).cache()
-    return read(completed(both, decisions, metrics), metrics, [*slices, _MODEL])
+    return summed(pl.concat(models), [*slices, MODEL, *cells], _SUMS).cache()
 
 
 def _long(
-    values: pl.LazyFrame,
-    replicates: pl.LazyFrame,
-    rows: pl.LazyFrame,
+    read_: tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame, pl.LazyFrame | None],
     asked: tuple[int, Metric],
     keys: tuple[Sequence[str], Sequence[str]],
     settings: Settings,
 ) -> pl.LazyFrame:
     """Return the change of one metric, with limits and a p-value from its replicates."""
     (place, metric), (slices, all_keys) = asked, keys
+    values, replicates, rows, reach = read_
     tail = (1 - settings.confidence) / 2
     drawn = _side_by_side(replicates, metric, [*all_keys, DRAW])
     change = pl.col("change").filter(pl.col("change").is_finite())
@@ -315,15 +321,23 @@ def _long(
         how="left",
     )
     found = joined(found, rows, slices, how="left")
-    known = pl.col("change").is_not_null() & pl.col("error").is_not_null()
+    if reach is not None:
+        found = joined(found, reach, slices, how="left")
+        near = {"low": pl.col("change") - pl.col(REACH), "high": pl.col("change") + pl.col(REACH)}
+        found = found.with_columns(**near)
+    # Comparisons with a reference report the group that is farthest: limits on both sides.
+    mirrored = [2 * pl.col("change") - pl.col(one) for one in ("high", "low") if metric.bases]
+    below, above = mirrored[:1], mirrored[1:]
+    facts = [pl.col(name).is_not_null() for name in ("change", "error", "low", "high")]
+    known = pl.all_horizontal(facts)
     p_value = pl.struct("change", "error").map_batches(_p_values, return_dtype=pl.Float64)
     return found.select(
         *all_keys,
         pl.lit(place, pl.Int64).alias(ORDER),
         pl.col(_usable(place)).fill_null(0).alias("n"),
         *("value", "other_value", "change"),
-        pl.when(known).then(pl.min_horizontal("low", "change")).alias("change_low"),
-        pl.when(known).then(pl.max_horizontal("high", "change")).alias("change_high"),
+        pl.when(known).then(pl.min_horizontal("low", "change", *below)).alias("change_low"),
+        pl.when(known).then(pl.max_horizontal("high", "change", *above)).alias("change_high"),
         pl.when(known).then(p_value).alias("p_value"),
         pl.when(known).then(pl.lit("draws")).otherwise(pl.lit("none")).alias("method"),
     ).select(*all_keys, *LONG)
@@ -338,8 +352,8 @@ def _side_by_side(values: pl.LazyFrame, metric: Metric, keys: Sequence[str]) -> 
     """Put the values of both models into one line."""
     value = exactly(metric.name)
     both = {
-        "value": value.filter(pl.col(_MODEL) == 0).first(),
-        "other_value": value.filter(pl.col(_MODEL) == 1).first(),
+        "value": value.filter(pl.col(MODEL) == 0).first(),
+        "other_value": value.filter(pl.col(MODEL) == 1).first(),
     }
     return aggregated(values, keys, both).with_columns(
         change=pl.col("other_value") - pl.col("value")
