@@ -8,7 +8,7 @@ drawn together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,7 +16,7 @@ import polars as pl
 
 from polarsfair._audit._compare.changes import LONG, NUMBERS, ORDER, numbered, small
 from polarsfair._audit._compare.gaps import MODEL, REACH, is_gap, reach_of
-from polarsfair._audit.draws import DRAW, Plan, replicated
+from polarsfair._audit.draws import DRAW, MOST, Plan, replicated
 from polarsfair._audit.limits import Limits, difference, quantile, weighted_size, wilson
 from polarsfair._audit.p_values import mcnemar, normal
 from polarsfair._audit.values import fact_of, known_values
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _CELL = hidden("cell")
 _SUMS = ("n", "w", "w2")
+_READ = 4
+"""How many times the lines of a joint table those are that are read: either model, by group."""
 
 
 def joint_table(
@@ -263,7 +265,7 @@ def _changes_of_formulas(
     drawn_schema += [(DRAW, pl.Int64), *((name, pl.Float64) for name in _SUMS)]
     drawn = small(
         table,
-        lambda lines: replicated(lines, plan).select(name for name, _ in drawn_schema),
+        lambda lines: _replicated(lines, plan).select(name for name, _ in drawn_schema),
         pl.Schema(drawn_schema),
     )
     # Read once for all metrics: a Python function draws them anew whenever they are read.
@@ -283,6 +285,13 @@ def _changes_of_formulas(
         _long((values, replicates, rows, reaches.get(i)), (i, metric), (slices, keys), settings)
         for i, metric in metrics.items()
     ]
+
+
+def _replicated(lines: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Draw the joint table, less often if it is large: it is read once for either model."""
+    distinct = lines.select(pl.exclude(*_SUMS, *plan.full)).unique()
+    every = max(distinct.height, 1) * 2 ** len(plan.full)
+    return replicated(lines, replace(plan, draws=min(plan.draws, MOST // (_READ * every))))
 
 
 def _both(table: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:

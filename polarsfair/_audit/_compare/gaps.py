@@ -88,9 +88,11 @@ def _pairs(table: pl.LazyFrame, metric: Metric, keys: Sequence[str]) -> pl.LazyF
     own = [base.name for base in bases]
     lines = read(completed(table, decisions, bases), bases, [*keys, GROUP])
     lines = lines.filter(pl.all_horizontal(pl.col(n).is_not_null() for n in (GROUP, *own)))
+    groups = over(pl.len(), keys).cast(pl.Int64)
+    draws = MOST // (2 * groups * groups)
+    lines = lines.filter(draws >= FEWEST)
     if DRAW in keys:
-        groups = over(pl.len(), keys).cast(pl.Int64)
-        lines = lines.filter(pl.col(DRAW) < MOST // (2 * groups * groups))
+        lines = lines.filter(pl.col(DRAW) < draws)
     others = lines.rename({GROUP: OTHER_GROUP, **{name: other_of(name) for name in own}})
     both = joined(lines, others, keys).filter(pl.col(GROUP) != pl.col(OTHER_GROUP))
     formula = metric.formula

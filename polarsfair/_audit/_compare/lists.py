@@ -150,8 +150,11 @@ def _changes(
 ) -> pl.DataFrame:
     """Return the numbers of every slice, key and metric, which `number` numbers among the lines."""
     count = own.height
-    sums = {name: np.bincount(number, lines[name].to_numpy(), count) for name in _SUMS}
-    n = sums["n"].astype(np.float64)
+    sums = {
+        name: np.bincount(number, lines[name].to_numpy(), count).astype(np.float64)
+        for name in _SUMS
+    }
+    n = sums["n"]
     with np.errstate(invalid="ignore", divide="ignore"):
         means = [sums[name] / n for name in ("a", "b")]
         pairs = [("aa", 0, 0), ("bb", 1, 1), ("ab", 0, 1)]
@@ -171,7 +174,7 @@ def _changes(
     p_values, methods = _flipped(lines, number, sums["d"], plain, settings)
     return pl.DataFrame(
         {
-            "n": sums["n"].astype(np.int64),
+            "n": n.astype(np.int64),
             "value": first.value,
             "other_value": other.value,
             "change": change.value,
