@@ -38,9 +38,12 @@ from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
+    from polarsfair._audit._compare.compare import compare
+    from polarsfair._audit._parity.parity import parity_test
     from polarsfair._audit.audit import audit, audit_table
     from polarsfair._audit.chosen import BEST, LARGEST
     from polarsfair._audit.interval import interval, interval_table
+    from polarsfair._audit.ledger import ledger, ledger_table
 
 __version__ = "0.1.0"
 
@@ -56,6 +59,7 @@ __all__ = [
     "by_group",
     "catalog",
     "clustering",
+    "compare",
     "difference",
     "evaluate",
     "fairness",
@@ -63,8 +67,11 @@ __all__ = [
     "group_min",
     "interval",
     "interval_table",
+    "ledger",
+    "ledger_table",
     "measure",
     "metrics",
+    "parity_test",
     "ranking",
     "ratio",
 ]
@@ -75,8 +82,12 @@ _EVIDENCE = {
     "LARGEST": "chosen",
     "audit": "audit",
     "audit_table": "audit",
+    "compare": "_compare.compare",
     "interval": "interval",
     "interval_table": "interval",
+    "ledger": "ledger",
+    "ledger_table": "ledger",
+    "parity_test": "_parity.parity",
 }
 """The modules of `_audit` that names are imported from when they are first used."""
 

@@ -164,7 +164,6 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
     class _Clustering(TypedDict, total=False):
         cluster: IntoColumn | None
         label: IntoColumn | None
-        other: IntoColumn | None
         features: IntoFeatures | None
         weight: IntoColumn | None
         unit: IntoColumn | None
@@ -199,12 +198,28 @@ if TYPE_CHECKING:  # building them at run time would take longer than all other 
     class ClusteringRoles(_Clustering, _Groups, total=False):
         """Roles and options of clustering measures."""
 
-    class GroupKeywords(_Fairness, _Ranking, _Clustering, total=False):
-        """Roles and options of any family, for calls that have a `group` and `ref` of their own."""
+        other: IntoColumn | None
 
+    class _Every(_Fairness, _Ranking, _Clustering, total=False):
         actual: Option
         surrogate: IntoColumn | None
         k: Option
+
+    class GroupKeywords(_Every, total=False):
+        """Roles and options of any family, for calls that have a `group` and `ref` of their own."""
+
+        other: IntoColumn | None
+
+    class CompareKeywords(_Every, _Groups, total=False):
+        """Roles and options of any family, for a call in which `other` is what is compared with."""
+
+    class RateKeywords(TypedDict, total=False):
+        """Roles of rates, for a test that has a `group` and `strata` of its own."""
+
+        pred: IntoColumn | None
+        label: IntoColumn | None
+        score: IntoColumn | None
+        weight: IntoColumn | None
 
     class Keywords(GroupKeywords, _Groups, total=False):
         """Roles and options of any family."""

@@ -1,0 +1,1 @@
+"""Comparisons of two models on the same rows."""

@@ -1,0 +1,1 @@
+"""Tests that the groups have the same rate."""
