@@ -196,7 +196,7 @@ class _Shares:
             "change_low": change.low,
             "change_high": change.high,
             "p_value": np.where(np.isnan(change.value), np.nan, p_value),
-            "method": pl.Series([method] * self.count, dtype=pl.String),
+            "method": pl.Series(np.where(np.isnan(change.value), "none", method), dtype=pl.String),
         }
 
     def _limits(self, model: int, confidence: float) -> Limits:

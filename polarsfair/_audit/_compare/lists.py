@@ -181,7 +181,7 @@ def _changes(
             "change_low": change.low,
             "change_high": change.high,
             "p_value": np.where(n > 0, p_values, np.nan),
-            "method": methods,
+            "method": np.where(n > 0, methods, "none"),
         },
         schema_overrides={"method": pl.String},
     )
