@@ -39,16 +39,23 @@ from polarsfair._typing import FAMILIES
 if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
     from polarsfair._audit._compare.compare import compare
+    from polarsfair._audit._ledger.ledger import ledger, ledger_table
     from polarsfair._audit._parity.parity import parity_test
-    from polarsfair._audit.ledger import ledger, ledger_table
+    from polarsfair._audit.audit import audit, audit_table
+    from polarsfair._audit.chosen import BEST, LARGEST
+    from polarsfair._audit.interval import interval, interval_table
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BEST",
+    "LARGEST",
     "OVERALL",
     "REST",
     "Metric",
     "Tally",
+    "audit",
+    "audit_table",
     "by_group",
     "catalog",
     "clustering",
@@ -58,6 +65,8 @@ __all__ = [
     "fairness",
     "group_max",
     "group_min",
+    "interval",
+    "interval_table",
     "ledger",
     "ledger_table",
     "measure",
@@ -69,23 +78,32 @@ __all__ = [
 
 
 _EVIDENCE = {
+    "BEST": "chosen",
+    "LARGEST": "chosen",
+    "audit": "audit",
+    "audit_table": "audit",
     "compare": "_compare.compare",
-    "ledger": "ledger",
-    "ledger_table": "ledger",
+    "interval": "interval",
+    "interval_table": "interval",
+    "ledger": "_ledger.ledger",
+    "ledger_table": "_ledger.ledger",
     "parity_test": "_parity.parity",
 }
-"""What is imported when it is first used, and its module in `_audit`."""
+"""The modules of `_audit` that names are imported from when they are first used."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a family or a kind of evidence when it is first used: it takes a while.
+    """Import a family, or what makes evidence, when it is first used: that takes a while.
 
     Any other name is an error, which says what it is called here.
     """
     if name in FAMILIES:
         return importlib.import_module(f"polarsfair.{name}")
     if name in _EVIDENCE:
-        return getattr(importlib.import_module(f"polarsfair._audit.{_EVIDENCE[name]}"), name)
+        found = getattr(importlib.import_module(f"polarsfair._audit.{_EVIDENCE[name]}"), name)
+        # Kept, because the module of `audit` has the same name in its package.
+        globals()[name] = found
+        return found
     raise attribute_error(__name__, name)
 
 

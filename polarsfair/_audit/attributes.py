@@ -57,6 +57,9 @@ def rolled_up(
     `attributes` are the columns of the table, of which `sets` are made; those that a set leaves out
     are null in its lines, and all of them where one is unknown.
     """
+    if not attributes:
+        everyone = {SET: pl.lit(0, pl.Int64), KNOWN: pl.lit(value=True)}
+        return table.with_columns(**everyone)
     columns = table.collect_schema().names()
     sums = {name: how for name, how in tally.sums_of(columns).items() if name in columns}
     cells = [name for name in tally.cells if name in columns]
@@ -88,14 +91,21 @@ def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def few_groups(
-    table: pl.LazyFrame, slices: Sequence[str], attributes: Sequence[str], most: int
+    table: pl.LazyFrame,
+    slices: Sequence[str],
+    attributes: Sequence[str],
+    most: int,
+    names: Sequence[str],
 ) -> pl.LazyFrame:
-    """Return the table, or raise if a slice has more joint groups than `most`."""
+    """Return the table, or raise if a slice has more joint groups than `most`.
+
+    `names` are what the caller calls the attributes.
+    """
     if not attributes:
         return table
     groups = hidden("groups")
     message = (
-        pl.lit(f"the attributes {list(attributes)} have ")
+        pl.lit(f"the attributes {list(names)} have ")
         + pl.col(groups).cast(pl.String)
         + pl.lit(
             f" groups together, and the limit is `max_groups={most}`: bin them, such as"

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polarsfair._engine.slices import hidden
+from polarsfair._engine.slices import hidden, over
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from polarsfair._audit.limits import Floats
+    from collections.abc import Iterator, Mapping, Sequence
 
 DRAW = hidden("draw")
 """The number of a replicate: a slice like any other."""
@@ -46,6 +44,10 @@ class Plan:
         Cells of which every combination exists, with their values: absent ones are half a row.
     draws, seed
         How many replicates, and where the generator starts.
+    sums
+        Further sums of a line, which are drawn in proportion to its weight.
+    whole
+        Whether weights are rounded, because rows are counted one by one.
     """
 
     slices: tuple[str, ...]
@@ -53,6 +55,8 @@ class Plan:
     full: Mapping[str, tuple[object, ...]]
     draws: int
     seed: int
+    sums: tuple[str, ...] = ()
+    whole: bool = False
 
 
 def affordable(lines: int, draws: int) -> int:
@@ -61,20 +65,50 @@ def affordable(lines: int, draws: int) -> int:
     return fewer if fewer >= FEWEST else 0
 
 
-_HALF = hidden("half")
-"""Half a row in the lines of cells that can be seen, absent or not; 0 in all others."""
+_HALF, _SHAPE, _SCALE = hidden("half"), hidden("shape"), hidden("scale")
+"""Half a row in the lines of cells that can be seen, absent or not; the Gamma distribution."""
+
+_WEIGHTS = ("n", "w", "w2")
 
 
 def replicated(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
-    """Return the replicates of a table, numbered in the column `DRAW`; none if too many lines."""
-    lines = _every_cell(table, plan).sort([*plan.slices, *plan.cells])
-    draws = affordable(lines.height, plan.draws)
-    drawn = _drawn(lines, plan, draws)
-    kept = lines.select(pl.exclude("n", "w", "w2", _HALF))
-    repeated = pl.concat([kept] * draws) if draws else kept.clear()
-    count = pl.Series(drawn.T.reshape(-1))
-    number = pl.Series(np.repeat(np.arange(draws, dtype=np.int64), lines.height))
-    return repeated.with_columns(number.alias(DRAW), *(count.alias(n) for n in ("n", "w", "w2")))
+    """Return the replicates of a table, numbered in the column `DRAW`; none of too many lines."""
+    return pl.concat([copies(lines, plan) for lines in batches(table, plan)])
+
+
+def batches(table: pl.DataFrame, plan: Plan) -> Iterator[pl.DataFrame]:
+    """Yield the lines to draw, sorted: as many slices at a time as fit into memory."""
+    lines = _with_gamma(_every_cell(table, plan), plan).sort([*plan.slices, *plan.cells])
+    start, cost = 0, 0
+    for piece in _pieces(lines, plan.slices):
+        many = piece.stop - piece.start
+        own = many * affordable(many, plan.draws)
+        if cost and cost + own > MOST:
+            yield lines[start : piece.start]
+            start, cost = piece.start, 0
+        cost += own
+    yield lines[start:]
+
+
+def copies(lines: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Return the replicates of some slices, each drawn by a generator of its own."""
+    shape, scale = lines[_SHAPE].to_numpy(), lines[_SCALE].to_numpy()
+    drawn, places, numbers = [], [], []
+    for piece in _pieces(lines, plan.slices):
+        many = piece.stop - piece.start
+        draws = affordable(many, plan.draws)
+        generator = np.random.default_rng(plan.seed)
+        own = generator.standard_gamma(shape[piece], (draws, many)) * scale[piece]
+        drawn.append((np.rint(own) if plan.whole else own).reshape(-1))
+        places.append(np.tile(np.arange(piece.start, piece.stop), draws))
+        numbers.append(np.repeat(np.arange(draws, dtype=np.int64), many))
+    count, at = np.concatenate(drawn), np.concatenate(places)
+    weight = lines["w"].to_numpy()[at]
+    share = np.divide(count, weight, out=np.zeros_like(count), where=weight > 0)
+    sums = [pl.Series(n, lines[n].to_numpy()[at] * share, nan_to_null=True) for n in plan.sums]
+    kept = lines.select(pl.exclude(*_WEIGHTS, *plan.sums, _HALF, _SHAPE, _SCALE))[at]
+    number = pl.Series(DRAW, np.concatenate(numbers))
+    return kept.with_columns(number, *(pl.Series(name, count) for name in _WEIGHTS), *sums)
 
 
 def _every_cell(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
@@ -82,42 +116,32 @@ def _every_cell(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     keys = [*plan.slices, *plan.cells]
     weights = {name: pl.col(name) if name in table.columns else "n" for name in ("w", "w2")}
     known = [pl.coalesce(one, "n").cast(pl.Float64).alias(name) for name, one in weights.items()]
-    lines = table.select(*keys, pl.col("n").cast(pl.Float64), *known)
+    sums = [pl.col(name).cast(pl.Float64) for name in plan.sums]
+    lines = table.select(*keys, pl.col("n").cast(pl.Float64), *known, *sums)
+    lines = lines.with_columns(pl.lit(0.0).alias(_HALF))
     if not plan.full:
-        return lines.with_columns(pl.lit(0.0).alias(_HALF))
-    grid = lines.select(pl.exclude("n", "w", "w2", *plan.full)).unique()
+        return lines
+    grid = lines.select(pl.exclude(*_WEIGHTS, *plan.sums, _HALF, *plan.full)).unique()
     for name, values in plan.full.items():
-        grid = grid.join(
-            pl.DataFrame({name: values}, schema={name: table.schema[name]}), how="cross"
-        )
-    grid = grid.with_columns(n=pl.lit(0.0), w=pl.lit(0.0), w2=pl.lit(0.0))
-    both = [
-        grid.with_columns(pl.lit(0.5).alias(_HALF)),
-        lines.with_columns(pl.lit(0.0).alias(_HALF)),
-    ]
-    stacked = pl.concat([one.select(*keys, "n", "w", "w2", _HALF) for one in both])
-    return stacked.group_by(keys).agg(pl.col("n", "w", "w2", _HALF).sum())
+        one = pl.DataFrame({name: values}, schema={name: table.schema[name]})
+        grid = grid.join(one, how="cross") if grid.width else one
+    nothing = [pl.lit(0.0).alias(name) for name in (*_WEIGHTS, *plan.sums)]
+    grid = grid.with_columns(*nothing, pl.lit(0.5).alias(_HALF)).select(lines.columns)
+    added = pl.col(*_WEIGHTS, *plan.sums, _HALF).sum()
+    return pl.concat([grid, lines]).group_by(keys).agg(added)
 
 
-def _drawn(lines: pl.DataFrame, plan: Plan, draws: int) -> Floats:
-    """Draw the weight of every line: a row per line, a column per replicate."""
-    groups = [name for name in lines.columns if name not in (*plan.full, "n", "w", "w2", _HALF)]
-    per_group = pl.col("w2").sum() / pl.col("w").sum()
-    typical = per_group.over(groups) if groups else per_group
-    shapes = lines.select(
-        shape=pl.when(pl.col("w2") > 0)
-        .then(pl.col("w") * pl.col("w") / pl.col("w2"))
-        .otherwise(0.0)
-        + pl.col(_HALF),
-        scale=pl.when(pl.col("w") > 0).then(pl.col("w2") / pl.col("w")).otherwise(typical),
-    ).with_columns(pl.col("scale").fill_nan(1.0))
-    shape, scale = shapes["shape"].to_numpy(), shapes["scale"].to_numpy()
-    drawn = np.empty((lines.height, draws))
-    for piece in _pieces(lines, plan.slices):
-        generator = np.random.default_rng(plan.seed)
-        size = (piece.stop - piece.start, draws)
-        drawn[piece] = generator.standard_gamma(shape[piece, None], size) * scale[piece, None]
-    return drawn
+def _with_gamma(lines: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Add the shape and the scale of the weight that is drawn for every line."""
+    others = (*_WEIGHTS, *plan.sums, _HALF, *plan.full)
+    groups = [name for name in lines.columns if name not in others]
+    typical = over(pl.col("w2").sum() / pl.col("w").sum(), groups)
+    some = pl.col("w") > 0
+    shape = pl.when(some).then(pl.col("w") * pl.col("w") / pl.col("w2")).otherwise(0.0)
+    scale = pl.when(some).then(pl.col("w2") / pl.col("w")).otherwise(typical)
+    return lines.with_columns(
+        (shape + pl.col(_HALF)).alias(_SHAPE), scale.fill_nan(1.0).alias(_SCALE)
+    )
 
 
 def _pieces(lines: pl.DataFrame, slices: Sequence[str]) -> list[slice]:

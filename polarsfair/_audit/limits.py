@@ -7,7 +7,7 @@ independent rows would tell as much. Undefined numbers are NaN here, and null in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,9 +30,9 @@ class Limits:
     low: Floats
     high: Floats
 
-    def __getitem__(self, at: object) -> Limits:
+    def __getitem__(self, at: Any) -> Limits:
         """Return the values at some places, or reshaped, as an array would."""
-        return Limits(self.value[at], self.low[at], self.high[at])  # type: ignore[index]
+        return Limits(self.value[at], self.low[at], self.high[at])
 
 
 def quantile(confidence: Floats | float, degrees: Floats | float = np.inf) -> Floats:
@@ -148,31 +148,33 @@ def share_of_pairs(confidence: float, pairs: int) -> float:
     return 1 - (1 - confidence) / max(pairs, 1)
 
 
-def worst_difference(groups: Limits) -> tuple[float, float]:
+def worst_difference(groups: Limits) -> tuple[Floats, Floats]:
     """Return limits of the largest difference over all pairs, from limits that hold at once.
 
-    The largest lower limit is below the largest difference, and the largest upper one above it.
+    The groups are in the last axis. The largest lower limit is below the largest difference, and
+    the largest upper one above it.
     """
     lows, highs = [], []
-    for own, other in _blocks(groups):
+    for own, other, same in _blocks(groups):
         found = difference(own, other)
-        lows.append(np.max(found.low))
-        highs.append(np.max(found.high))
-    return max(0.0, float(np.max(lows))), float(np.max(highs))
+        lows.append(np.max(np.where(same, -np.inf, found.low), axis=(-2, -1)))
+        highs.append(np.max(np.where(same, -np.inf, found.high), axis=(-2, -1)))
+    return np.maximum(0.0, np.max(lows, axis=0)), np.max(highs, axis=0)
 
 
-def worst_ratio(groups: Limits) -> tuple[float, float]:
+def worst_ratio(groups: Limits) -> tuple[Floats, Floats]:
     """Return limits of the smallest ratio over all pairs, from limits that hold at once."""
     lows, highs = [], []
-    for own, other in _blocks(groups):
+    for own, other, same in _blocks(groups):
         found = ratio(own, other)
-        lows.append(np.min(found.low))
-        highs.append(np.min(found.high))
-    return float(np.min(lows)), min(1.0, float(np.min(highs)))
+        lows.append(np.min(np.where(same, np.inf, found.low), axis=(-2, -1)))
+        highs.append(np.min(np.where(same, np.inf, found.high), axis=(-2, -1)))
+    return np.min(lows, axis=0), np.minimum(1.0, np.min(highs, axis=0))
 
 
-def _blocks(groups: Limits) -> Iterator[tuple[Limits, Limits]]:
-    """Yield some of the groups as a column, and all groups as a row."""
-    everyone = groups[None, :]
-    for start in range(0, len(groups.value), BLOCK):
-        yield groups[start : start + BLOCK, None], everyone
+def _blocks(groups: Limits) -> Iterator[tuple[Limits, Limits, NDArray[np.bool_]]]:
+    """Yield some of the groups as a column, all groups as a row, and which are the same."""
+    everyone, number = groups[..., None, :], np.arange(groups.value.shape[-1])
+    for start in range(0, len(number), BLOCK):
+        some = slice(start, start + BLOCK)
+        yield groups[..., some, None], everyone, number[some, None] == number[None, :]

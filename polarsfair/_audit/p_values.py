@@ -32,19 +32,38 @@ def two_shares(value: Floats, size: Floats, other: Floats, other_size: Floats) -
     return np.asarray(special.chdtrc(1.0, square), dtype=np.float64)
 
 
-def many_shares(value: Floats, size: Floats) -> float:
-    """Return the p-value of the score test that the shares of all groups are equal."""
+def many_shares(value: Floats, size: Floats) -> Floats:
+    """Return the p-values of the score test that all shares, in the last axis, are equal."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = np.sum(size, axis=-1)
+        pooled = np.sum(value * size, axis=-1) / total
+        spread = np.sum(size * (value - pooled[..., None]) ** 2, axis=-1)
+        square = spread / (pooled * (1 - pooled)) * (total - 1) / total
+    return _of_groups(value, np.where(total > 0, square, np.nan))
+
+
+def many(value: Floats, error: Floats) -> Floats:
+    """Return the p-values that all values, in the last axis, are equal, from standard errors.
+
+    Of two values this is `normal` of their difference.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = 1 / error**2
+        pooled = np.sum(value * weight, axis=-1) / np.sum(weight, axis=-1)
+        square = np.sum(weight * (value - pooled[..., None]) ** 2, axis=-1)
+    return _of_groups(value, np.where(np.isnan(error).any(axis=-1), np.nan, square))
+
+
+def _of_groups(value: Floats, square: Floats) -> Floats:
     from scipy import special
 
-    groups, total = len(value), float(np.sum(size))
-    if groups < 2 or not total > 0:
-        return float("nan")
-    pooled = float(np.sum(value * size)) / total
-    spread = float(np.sum(size * (value - pooled) ** 2))
-    if spread == 0:
-        return 1.0
-    square = spread / (pooled * (1 - pooled)) * (total - 1) / total
-    return float(special.chdtrc(groups - 1.0, square))
+    groups = value.shape[-1]
+    equal = (value == value[..., :1]).all(axis=-1)
+    if groups < 2:
+        return np.full(square.shape, np.nan)
+    # Values that are all the same, such as shares of none, do not differ.
+    square = np.where(equal, 0.0, square)
+    return np.asarray(special.chdtrc(groups - 1.0, square), dtype=np.float64)
 
 
 def normal(difference: Floats, error: Floats) -> Floats:

@@ -62,9 +62,10 @@ class _LineFact(_Fact):
 
 def facts_of(metric: Metric) -> tuple[str, ...]:
     """List the facts that a metric's formula knows of its value."""
-    if isinstance(metric.formula, Share):
+    formula: Any = metric.formula
+    if isinstance(formula, Share):
         return _SHARE
-    return metric.formula.facts if isinstance(metric.formula, Spread) else ()
+    return formula.facts if isinstance(formula, Spread) else ()
 
 
 def _as_metric(metric: Metric, fact: str, name: str) -> Metric:
@@ -76,11 +77,25 @@ def _as_metric(metric: Metric, fact: str, name: str) -> Metric:
     return replace(metric, name=name, formula=kind(formula, fact), n=None)
 
 
+def parts_of(metric: Metric) -> list[Metric]:
+    """Return the numerator and the denominator of a share as metrics; nothing for any other."""
+    if not isinstance(metric.formula, Share):
+        return []
+    return [_as_metric(metric, fact, fact_of(metric, fact)) for fact in _SHARE]
+
+
 def known_values(
-    table: pl.LazyFrame, metrics: Sequence[Metric], keys: Sequence[str]
+    table: pl.LazyFrame,
+    metrics: Sequence[Metric],
+    keys: Sequence[str],
+    more: Sequence[Metric] = (),
 ) -> pl.LazyFrame:
-    """Return per key every metric's value, its count, and the facts of its precision."""
-    plain = [_as_metric(m, f, fact_of(m, f)) for m in metrics for f in facts_of(m)]
+    """Return per key every metric's value, its count, and the facts of its precision.
+
+    Of `more` metrics only the values are read.
+    """
+    plain = [*more]
+    plain += [_as_metric(m, f, fact_of(m, f)) for m in metrics for f in facts_of(m)]
     shares = [metric for metric in metrics if isinstance(metric.formula, Share)]
     squares = [_as_metric(m, f, fact_of(m, f + "2")) for m in shares for f in _SHARE]
     parts = [read(table, [*metrics], keys, counts=True)]
@@ -103,5 +118,3 @@ def known_values(
 def columns_of_values(metric: Metric) -> list[str]:
     """List the columns that `known_values` has of one metric."""
     return [metric.name, n_of(metric.name), *(fact_of(metric, fact) for fact in FACTS)]
-
-

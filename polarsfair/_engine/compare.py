@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["difference", "group_max", "group_min", "ratio"]
 
-DIFFERENCE = Comparison(lambda own, other: own - other, spread)
+DIFFERENCE = Comparison(lambda own, other: own - other, spread, limits="difference")
 RATIO = Comparison(
-    quotient, lambda value: quotient(value.min(), value.max()), magnitude=log_magnitude
+    quotient,
+    lambda value: quotient(value.min(), value.max()),
+    magnitude=log_magnitude,
+    limits="ratio",
 )
 
 
@@ -136,13 +139,14 @@ def compare(
     """Make a comparison of the decorated statistic of two groups.
 
     The statistic takes the values of one group, then those of the other, in the order of
-    `bases`; its name and docstring become the metric's.
+    `bases`; its name and docstring become the metric's. `limits` and `magnitude` are those of
+    `Comparison`.
     """
-    magnitude = facts.pop("magnitude", pl.Expr.abs)
+    magnitude, limits = facts.pop("magnitude", pl.Expr.abs), facts.pop("limits", None)
 
     def compared(pair: Callable[..., pl.Expr]) -> AnyMetric:
         return replace(
-            _over_groups(bases[0], "comparison", Comparison(pair, over_pairs, magnitude)),
+            _over_groups(bases[0], "comparison", Comparison(pair, over_pairs, magnitude, limits)),
             name=pair.__name__,
             bases=bases,
             roles=tuple(dict.fromkeys(("group", *(r for base in bases for r in base.roles)))),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack, overload
 
 import polars as pl
@@ -380,6 +381,28 @@ def measure(
     │ 1.0         ┆ 1.0 │
     └─────────────┴─────┘
     """
+    call = prepare_stored(table, metrics, by, options)
+    check_names(call.metrics, call.slices, counts=counts)
+    result = read_tables(call.requests, call.metrics, call.slices, counts=counts)
+    return as_given(result, *stored_tables(table))
+
+
+def stored_tables(
+    table: IntoFrame | Sequence[IntoFrame] | Mapping[Tally, IntoFrame | Sequence[IntoFrame]],
+) -> list[IntoFrame]:
+    """List the tables of a call: one, many, or those of several tallies."""
+    if isinstance(table, Mapping):
+        return [one for tables in table.values() for one in _listed(tables)]
+    return _listed(table)
+
+
+def prepare_stored(
+    table: IntoFrame | Sequence[IntoFrame] | Mapping[Tally, IntoFrame | Sequence[IntoFrame]],
+    metrics: Metric | Sequence[Metric],
+    by: IntoSlices | None,
+    options: Mapping[str, Any],
+) -> Call:
+    """Check a call on stored tables, and merge them, lazily."""
     listed, columns = listed_metrics(metrics), columns_of(by)
     if isinstance(table, Mapping):
         served = tables_of(table, listed, options)
@@ -392,13 +415,11 @@ def measure(
         return _stored(stored[number], one.metrics, columns, options, all_options(others))
 
     requests = count_each(served, count)
+    # In the order of the call; names may be equal, until they are checked.
+    places = [i for one in served for i, metric in enumerate(listed) if metric in one.metrics]
     found = [metric for request in requests for metric in request.metrics]
-    slices = [column.meta.output_name() for column in columns]
-    check_names(found, slices, counts=counts)
-    names = [metric.name for metric in listed]
-    found.sort(key=lambda metric: names.index(metric.name))
-    result = read_tables(requests, found, slices, counts=counts)
-    return as_given(result, *(part for parts in stored for part in parts))
+    found = [metric for _, metric in sorted(zip(places, found, strict=True), key=itemgetter(0))]
+    return Call(requests, found, [column.meta.output_name() for column in columns], {})
 
 
 def _listed(tables: IntoFrame | Sequence[IntoFrame]) -> list[IntoFrame]:

@@ -7,7 +7,7 @@ where both sides have a value: a group alone in its slice is everyone, and there
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -63,11 +63,15 @@ class Comparison:
         None if there is no such form, and every pair is then a line.
     magnitude
         What "largest" means.
+    limits
+        How its limits follow from those of the values compared: those of their difference, of their
+        ratio, or of the largest of their differences. None: they do not.
     """
 
     pair: Callable[..., pl.Expr]
     over_pairs: Callable[..., pl.Expr] | None = None
     magnitude: Callable[[pl.Expr], pl.Expr] = pl.Expr.abs
+    limits: Literal["difference", "ratio", "largest"] | None = None
 
     def __call__(self, number: int, /, *own: str, ref: Any = None) -> pl.Expr:
         """Return the aggregation over the lines of one slice; `own` are the columns compared."""
@@ -115,6 +119,10 @@ def _value(number: int) -> str:
     return f"{_VALUE}{number}"
 
 
+STATISTIC = _value(0)
+"""The statistic of a line of `with_statistic`."""
+
+
 def _size(number: int) -> str:
     return f"{_SIZE}{number}"
 
@@ -153,6 +161,20 @@ def every_pair(lines: pl.LazyFrame, columns: Sequence[str], keys: Sequence[str])
     return pairs.with_columns(
         pl.when(two).then(pl.col(other_of(name))).alias(other_of(name)) for name in columns
     )
+
+
+def with_statistic(
+    lines: pl.LazyFrame, how: Comparison, own: Sequence[str], keys: Sequence[str], ref: Any
+) -> pl.LazyFrame:
+    """Add what the formula `how` reads to lines of the values of every group."""
+    if ref is not None:
+        lines = beside_group(lines, own, keys, ref)
+    elif how.over_pairs is None:
+        lines = every_pair(lines, own, keys)
+    lines = lines.with_columns(how.known_values(0, own))
+    if ref is None and how.over_pairs is not None:
+        return lines
+    return lines.with_columns(how.statistic(0, own)).with_columns(how.size(0))
 
 
 def of_the_rest(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:

@@ -121,8 +121,14 @@ class Spread(Protocol):
     """A formula that knows how much its value varies: what intervals are made of.
 
     Its facts are the ``variance`` of the value, its ``units`` (the independent rows or users behind
-    it), and of a mean its ``numerator`` and ``denominator``.
+    it), and of a mean its ``numerator`` and ``denominator``. `method` is what an interval made of
+    them is called.
     """
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        ...
 
     @property
     def facts(self) -> tuple[str, ...]:

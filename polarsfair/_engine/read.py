@@ -240,11 +240,11 @@ def with_reference(
     renamed = {column: other_of(column) for column in columns}
     if ref is OVERALL:
         return joined(lines, read(known, bases, keys).rename(renamed), join_on, how="left")
-    rest = read(_of_the_rest(known, bases[0].tally, keys), bases, [*keys, GROUP]).rename(renamed)
+    rest = read(rest_of(known, bases[0].tally, keys), bases, [*keys, GROUP]).rename(renamed)
     return joined(lines, rest, [*join_on, GROUP], how="left")
 
 
-def _of_the_rest(table: pl.LazyFrame, tally: Tally, keys: Sequence[str]) -> pl.LazyFrame:
+def rest_of(table: pl.LazyFrame, tally: Tally, keys: Sequence[str]) -> pl.LazyFrame:
     """Return the lines of all other groups: as sums, if the lines of one cell simply add up."""
     columns = table.collect_schema().names()
     cells = [cell for cell in tally.cells if cell in columns and cell != GROUP]

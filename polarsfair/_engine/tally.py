@@ -34,6 +34,21 @@ class Fact(NamedTuple):
     """Why it can differ, and what to type, for the error."""
 
 
+class Drawn(NamedTuple):
+    """How the weights of lines can be drawn anew.
+
+    Attributes
+    ----------
+    cells
+        Cells of which every combination can be seen, with their values.
+    whole
+        Whether rows are counted one by one, so that no weight may be a fraction.
+    """
+
+    cells: Mapping[str, tuple[object, ...]] = {}
+    whole: bool = False
+
+
 @functools.cache
 def keywords_of(function: Callable[..., object]) -> Mapping[str, Any]:
     """Return the keyword-only parameters of `function` with their defaults."""
@@ -102,6 +117,9 @@ class Tally:
     apart
         ``(kept slices and group, whether others are dropped) -> sum and fault``: of lines that were
         counted apart from each other, so that the sum cannot be read.
+    drawn
+        How the weight of a line can be drawn anew, if it holds ``n`` rows that are alike; None: it
+        does not.
     """
 
     name: str
@@ -118,6 +136,7 @@ class Tally:
     whole: Callable[[Mapping[str, Any]], str | None] | None = None
     facts: Mapping[str, Fact] = field(default_factory=dict)
     apart: Callable[[Sequence[str], bool], tuple[str, Fault]] | None = None
+    drawn: Drawn | None = None
 
     __signature__ = Signature()
 

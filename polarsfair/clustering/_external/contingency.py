@@ -10,7 +10,7 @@ from polarsfair._engine.faults import Fault, checked
 from polarsfair._engine.reference import comparable, equals
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import aggregated, over, summed
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.tally import Drawn, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +62,7 @@ contingency = Tally(
     count=_count_contingency,
     cells=("group", "cluster", "label"),
     sums=WEIGHTED_SUMS,
+    drawn=Drawn(whole=True),
 )
 
 TIMES, SHARED = pl.col("times"), pl.col("w")

@@ -13,7 +13,7 @@ from polarsfair._engine.group_pairs import PAIR, SIDE, few_pairs, pair_sides
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import aggregated, every_slice, joined, over
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.tally import Drawn, Tally
 from polarsfair.fairness._types import FairnessMetric
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ classes = Tally(
         "rows": pl.when(_PREDICTED).then(pl.col("n")).otherwise(0),
         "row_w": pl.when(_PREDICTED).then(pl.col("w")).otherwise(0),
     },
+    drawn=Drawn(),
 )
 
 

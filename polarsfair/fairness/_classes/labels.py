@@ -15,7 +15,7 @@ from polarsfair._engine.metric import define
 from polarsfair._engine.reference import OVERALL, REST, mark_reference
 from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
 from polarsfair._engine.slices import every_slice, over
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.tally import Drawn, Tally
 from polarsfair._formula import farthest, quotient
 from polarsfair.fairness._classes.distances import classes, group_shares, side_shares
 from polarsfair.fairness._types import FairnessMetric
@@ -413,6 +413,7 @@ strata = Tally(
     count=_count_strata,
     cells=("group", "label", "strata"),
     sums=WEIGHTED_SUMS,
+    drawn=Drawn(),
 )
 
 

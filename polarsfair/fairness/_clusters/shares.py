@@ -22,7 +22,7 @@ from polarsfair._engine.metric import OfGroups, define
 from polarsfair._engine.reference import OVERALL, Everyone
 from polarsfair._engine.rows import WEIGHTED_SUMS, count_cells, key
 from polarsfair._engine.slices import every_slice, hidden_slices, joined, over
-from polarsfair._engine.tally import Tally, check_distinct
+from polarsfair._engine.tally import Drawn, Tally, check_distinct
 from polarsfair._formula import quotient
 from polarsfair.clustering._external.information import cluster_sizes, in_base, size_entropy
 from polarsfair.fairness._types import FairnessMetric
@@ -85,6 +85,7 @@ clusters = Tally(
     count=_count_clusters,
     cells=("group", "cluster"),
     sums=WEIGHTED_SUMS,
+    drawn=Drawn(),
 )
 
 

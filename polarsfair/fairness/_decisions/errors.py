@@ -259,6 +259,7 @@ def average_abs_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: 
     fair=(0.0, 0.1),
     kind="opportunity",
     n=both_known,
+    limits="largest",
 )
 def equalized_odds(fpr: pl.Expr, tpr: pl.Expr, other_fpr: pl.Expr, other_tpr: pl.Expr) -> pl.Expr:
     """Larger of the absolute differences of the false and the true positive rates.

@@ -9,7 +9,7 @@ import polars as pl
 
 from polarsfair._engine.metric import Metric, define
 from polarsfair._engine.rows import WEIGHTED_SUMS, binary, count_cells
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.tally import Drawn, Tally
 from polarsfair._formula import Share, quotient
 from polarsfair.fairness._classes.distances import classes
 from polarsfair.fairness._types import FairnessMetric
@@ -85,6 +85,7 @@ decisions = Tally(
     cells=("group", "pred", "label"),
     sums=WEIGHTED_SUMS,
     contains=(classes,),
+    drawn=Drawn({"pred": (False, True), "label": (False, True)}),
 )
 
 _PRED, _LABEL = pl.col("pred"), pl.col("label")
@@ -142,7 +143,6 @@ rate = functools.partial(
     check=check_boolean,
 )
 """Decorates the formula of a rate between 0 and 1."""
-
 
 
 def share(

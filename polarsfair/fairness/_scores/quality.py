@@ -12,7 +12,7 @@ from polarsfair._engine.faults import Fault, binary_fault, checked, raise_faults
 from polarsfair._engine.metric import define
 from polarsfair._engine.rows import WEIGHTED_SUMS, Rows, binary, number
 from polarsfair._engine.slices import hidden, running, summed
-from polarsfair._engine.tally import Tally
+from polarsfair._engine.tally import Drawn, Tally
 from polarsfair._formula import clean, quotient
 from polarsfair.fairness._scores.bins import (
     BIN,
@@ -162,6 +162,7 @@ scores = Tally(
     defaults={"w": pl.col("n"), "w2": pl.col("n"), "log_loss": pl.lit(None, pl.Float64)},
     single=("bins",),
     known={"score": _LOW.is_not_null() & _HIGH.is_not_null()},
+    drawn=Drawn(),
 )
 
 
@@ -226,6 +227,7 @@ class _Area:
     """
 
     facts = ("variance", "units")
+    method = "delong"
 
     def __init__(self, formula: Callable[[], pl.Expr]) -> None:
         self.formula = formula

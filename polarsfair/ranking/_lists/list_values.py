@@ -230,6 +230,11 @@ class Mean:
         return pl.when(known).then(quotient((value * users).sum(), users.sum()))
 
     @property
+    def method(self) -> str:
+        """What an interval of the mean is called."""
+        return "mean"
+
+    @property
     def facts(self) -> tuple[str, ...]:
         """What `spread` returns."""
         return ("numerator", "denominator", "variance", "units")
