@@ -38,8 +38,8 @@ from polarsfair._typing import FAMILIES
 
 if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
+    from polarsfair._audit._evidence.chosen import BEST, LARGEST
     from polarsfair._audit.audit import audit, audit_table
-    from polarsfair._audit.chosen import BEST, LARGEST
     from polarsfair._audit.interval import interval, interval_table
 
 __version__ = "0.1.0"
@@ -71,8 +71,8 @@ __all__ = [
 
 
 _EVIDENCE = {
-    "BEST": "chosen",
-    "LARGEST": "chosen",
+    "BEST": "_evidence.chosen",
+    "LARGEST": "_evidence.chosen",
     "audit": "audit",
     "audit_table": "audit",
     "interval": "interval",
