@@ -39,10 +39,10 @@ from polarsfair._typing import FAMILIES
 if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
     from polarsfair._audit._compare.compare import compare
+    from polarsfair._audit._evidence.chosen import BEST, LARGEST
     from polarsfair._audit._ledger.ledger import ledger, ledger_table
     from polarsfair._audit._parity.parity import parity_test
     from polarsfair._audit.audit import audit, audit_table
-    from polarsfair._audit.chosen import BEST, LARGEST
     from polarsfair._audit.interval import interval, interval_table
 
 __version__ = "0.1.0"
@@ -78,8 +78,8 @@ __all__ = [
 
 
 _EVIDENCE = {
-    "BEST": "chosen",
-    "LARGEST": "chosen",
+    "BEST": "_evidence.chosen",
+    "LARGEST": "_evidence.chosen",
     "audit": "audit",
     "audit_table": "audit",
     "compare": "_compare.compare",
