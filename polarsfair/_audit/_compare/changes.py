@@ -93,9 +93,7 @@ def columns_of_change(
         "change_low": change.low,
         "change_high": change.high,
         "p_value": np.where(known, p_value, np.nan),
-        "method": pl.Series(
-            np.where(known, np.array(methods, dtype=object), "none"), dtype=pl.String
-        ),
+        "method": pl.Series(method.tolist(), dtype=pl.String),
     }
 
 
