@@ -39,11 +39,11 @@ from polarsfair._typing import FAMILIES
 if TYPE_CHECKING:
     from polarsfair import clustering, fairness, ranking
     from polarsfair._audit._compare.compare import compare
+    from polarsfair._audit._evidence.chosen import BEST, LARGEST
+    from polarsfair._audit._ledger.ledger import ledger, ledger_table
     from polarsfair._audit._parity.parity import parity_test
     from polarsfair._audit.audit import audit, audit_table
-    from polarsfair._audit.chosen import BEST, LARGEST
     from polarsfair._audit.interval import interval, interval_table
-    from polarsfair._audit.ledger import ledger, ledger_table
 
 __version__ = "0.1.0"
 
@@ -78,15 +78,15 @@ __all__ = [
 
 
 _EVIDENCE = {
-    "BEST": "chosen",
-    "LARGEST": "chosen",
+    "BEST": "_evidence.chosen",
+    "LARGEST": "_evidence.chosen",
     "audit": "audit",
     "audit_table": "audit",
     "compare": "_compare.compare",
     "interval": "interval",
     "interval_table": "interval",
-    "ledger": "ledger",
-    "ledger_table": "ledger",
+    "ledger": "_ledger.ledger",
+    "ledger_table": "_ledger.ledger",
     "parity_test": "_parity.parity",
 }
 """The modules of `_audit` that names are imported from when they are first used."""

@@ -119,6 +119,18 @@ def cases() -> None:
     assert_type(ranking.scan_run("model.run"), pl.LazyFrame)
     assert_type(ranking.scan_qrels(["a.qrels", "b.qrels"]), pl.LazyFrame)
 
+    # Evidence.
+    assert_type(pf.ledger(df, group="g", pred="p", by="d"), pl.DataFrame)
+    assert_type(pf.ledger(lf, **columns), pl.LazyFrame)
+    assert_type(pf.ledger_table([df, df], group=["g"], by="d"), pl.DataFrame)
+    assert_type(pf.ledger_table({fairness.decisions: lf}, group="g"), pl.LazyFrame)
+    assert_type(df.pipe(pf.parity_test, fairness.f1, group="g", strata="d", pred="p"), pl.DataFrame)
+    assert_type(pf.parity_test(lf, [fairness.precision], group="g", method="exact"), pl.LazyFrame)
+    assert_type(pf.compare(df, fairness.f1, pred="p", other="s", label="y"), pl.DataFrame)
+    assert_type(pf.compare(lf, [fairness.f1], pred="p", other=pl.col("s") > 0), pl.LazyFrame)
+    assert_type(pf.compare(recs, ranking.ndcg, other=recs, actual=actual, k=[1, 2]), pl.DataFrame)
+    assert_type(pf.compare(recs, ranking.ndcg, other=recs.lazy(), actual=actual), pl.LazyFrame)
+
 
 def mistakes() -> None:
     """Never called either: each line is an error, and a checker complains if it is not."""
@@ -140,3 +152,7 @@ def mistakes() -> None:
     ranking.ndcg(df, df, user=[1, 2], item="p")  # type: ignore[list-item]  # pyright: ignore[reportCallIssue, reportArgumentType]
     fairness.stat_parity_by_class(lf, groop="g", pred="p")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     fairness.stat_parity(df, group="g", pred=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    pf.ledger(df, groop="g")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    pf.parity_test(df, fairness.f1, group="g", method="fisher")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    pf.compare(df, fairness.f1, pred="p", label="y")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    pf.compare(df, fairness.f1, pred="p", other="s", adjust="no")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]

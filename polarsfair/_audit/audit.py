@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
 
 from polarsfair._audit._evidence.answer import answered
+from polarsfair._audit._evidence.chosen import LARGEST
 from polarsfair._audit._evidence.counted import counted_rows, counted_tables
 from polarsfair._audit._evidence.defaults import default_metrics, metrics_of_tables
 from polarsfair._audit._evidence.question import attribute_columns, question_of
-from polarsfair._audit._evidence.rows import columns_of_result
-from polarsfair._audit.chosen import LARGEST
+from polarsfair._audit._result.rows import columns_of_result
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.evaluate import stored_tables
 from polarsfair._engine.frames import as_given

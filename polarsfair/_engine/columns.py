@@ -94,7 +94,7 @@ def check_columns(frame: pl.LazyFrame, wanted: Mapping[str, Iterable[pl.Expr]]) 
         for expression in expressions:
             names = expression.meta.root_names()
             if not names and expression.meta.has_multiple_outputs():
-                names = _selected(frame, expression.meta.undo_aliases(), keyword)
+                names = _selected(frame, expression, keyword)
             for name in names:
                 if name not in have:
                     raise ColumnNotFoundError(_not_found(keyword, name, have))

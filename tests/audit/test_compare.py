@@ -269,6 +269,7 @@ def test_empty_frames_and_one_group(by: Any) -> None:
     assert (gap["change"], gap["change_low"], gap["p_value"]) == (None, None, None)
     unknown = pf.compare(ROWS.with_columns(o=pl.lit(None)), fairness.accuracy, **ROLES, by=by)
     assert unknown["n"].to_list() == [0] * unknown.height
+    assert set(unknown["method"]) == {"none"}
     assert unknown["p_value"].null_count() == unknown.height > 0
 
 
@@ -363,9 +364,23 @@ def test_laws_of_lists() -> None:
     )
 
 
+def test_lists_stay_on_the_streaming_engine(tmp_path: Path) -> None:
+    for name, frame in (("old", OLD), ("new", NEW), ("actual", ACTUAL)):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    old, new, actual = (
+        pl.scan_parquet(tmp_path / f"{name}.parquet") for name in ("old", "new", "actual")
+    )
+    lazy = pf.compare(old, QUALITY, other=new, **{**IDS, "actual": actual}, k=5)
+    assert in_memory_below_group_by(lazy) == []
+    assert_frame_equal(
+        lazy.collect(engine="streaming"), pf.compare(OLD, QUALITY, other=NEW, **IDS, k=5)
+    )
+
+
 def test_lists_without_users() -> None:
     empty = one(pf.compare(OLD.clear(), ranking.precision, other=NEW, **IDS, k=5))
     assert (empty["n"], empty["change"], empty["p_value"]) == (0, None, None)
+    assert empty["method"] == "none"
     same = one(pf.compare(OLD, ranking.ndcg, other=OLD, **IDS, k=5))
     assert (same["change"], same["p_value"]) == (0.0, 1.0)
 

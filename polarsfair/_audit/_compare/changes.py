@@ -14,7 +14,7 @@ from polarsfair._engine.slices import hidden
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polarsfair._audit.limits import Floats
+    from polarsfair._audit.limits import Floats, Limits
     from polarsfair._engine.metric import Metric
 
 ORDER = hidden("order")
@@ -67,6 +67,34 @@ def finished(
         return lines.with_columns(own, metric).with_columns(numbers).select(n for n, _ in shown)
 
     return small(long, ordered, pl.Schema(shown))
+
+
+def correlation(one: Floats, two: Floats, both: Floats) -> Floats:
+    """Return the correlation of two values from their variances and covariance.
+
+    It is 0 where one of them does not vary.
+    """
+    varies = (one > 0) & (two > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(varies, both / np.sqrt(one * two), 0.0)
+    return np.clip(found, -1.0, 1.0)
+
+
+def columns_of_change(
+    first: Limits, other: Limits, change: Limits, p_value: Floats, methods: Sequence[str]
+) -> dict[str, Any]:
+    """Return the columns of the result; a change that is not defined has no p-value or method."""
+    known = ~np.isnan(change.value)
+    method = np.where(known, np.array(methods, dtype=object), "none")
+    return {
+        "value": first.value,
+        "other_value": other.value,
+        "change": change.value,
+        "change_low": change.low,
+        "change_high": change.high,
+        "p_value": np.where(known, p_value, np.nan),
+        "method": pl.Series(method.tolist(), dtype=pl.String),
+    }
 
 
 def small(lines: pl.LazyFrame, function: Any, schema: pl.Schema) -> pl.LazyFrame:

@@ -126,7 +126,8 @@ def compare(
       gap between groups, the limits are those of its change if every pair of groups may be off by
       as much as the one that is off most in a replicate: percentiles alone would exclude parity;
     * ``sign flips``: means over users, whose p-value exchanges the two models of random users;
-    * ``none``: no limits, because the table is too large to be drawn often enough.
+    * ``none``: no limits, because a value is not defined, or because the table is too large to be
+      drawn 200 times.
 
     A row that lacks one of the predictions counts for neither model. Without the label of a row,
     metrics that read it leave the row out. A user whom a metric leaves out of one model's mean is

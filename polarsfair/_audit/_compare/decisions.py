@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from polarsfair._audit._compare.changes import LONG, NUMBERS, ORDER, numbered, small
+from polarsfair._audit._compare.changes import (
+    LONG,
+    NUMBERS,
+    ORDER,
+    columns_of_change,
+    correlation,
+    numbered,
+    small,
+)
 from polarsfair._audit._compare.gaps import MODEL, REACH, is_gap, reach_of
 from polarsfair._audit.draws import DRAW, MOST, Plan, replicated
 from polarsfair._audit.limits import Limits, difference, quantile, weighted_size, wilson
@@ -186,18 +194,10 @@ class _Shares:
         limits = [self._limits(model, confidence) for model in (0, 1)]
         first, other = limits
         variances = self._variances(first.value, other.value)
-        change = difference(other, first, _correlation(*variances))
+        change = difference(other, first, correlation(*variances))
         method = "mcnemar" if self.parts.same_rows else "paired"
         p_value = self._p_value(change.value, *variances)
-        return {
-            "value": first.value,
-            "other_value": other.value,
-            "change": change.value,
-            "change_low": change.low,
-            "change_high": change.high,
-            "p_value": np.where(np.isnan(change.value), np.nan, p_value),
-            "method": pl.Series([method] * self.count, dtype=pl.String),
-        }
+        return columns_of_change(first, other, change, p_value, [method] * self.count)
 
     def _limits(self, model: int, confidence: float) -> Limits:
         hits, rows = self.hits[model], self.rows[model]
@@ -234,14 +234,6 @@ class _Shares:
         return mcnemar(up * scale, down * scale)
 
 
-def _correlation(one: Floats, two: Floats, both: Floats) -> Floats:
-    """Return the correlation of two values; 0 where one of them does not vary."""
-    varies = (one > 0) & (two > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(varies, both / np.sqrt(one * two), 0.0)
-    return np.clip(found, -1.0, 1.0)
-
-
 # --- any other formula --------------------------------------------------------------------------
 
 
@@ -249,25 +241,8 @@ def _changes_of_formulas(
     table: pl.LazyFrame, metrics: Mapping[int, Metric], slices: Sequence[str], settings: Settings
 ) -> list[pl.LazyFrame]:
     """Return the changes of any formulas, from replicates of the joint table."""
-    own, columns = list(metrics.values()), table.collect_schema().names()
-    keys = [*slices, *own[0].result_keys]
-    groups = [GROUP] * (GROUP in columns)
-    cells = ["pred", "other", *["label"] * ("label" in columns)]
-    plan = Plan(
-        slices=tuple(slices),
-        cells=(*groups, *cells),
-        full=dict.fromkeys(cells, (False, True)),
-        draws=settings.draws,
-        seed=settings.seed,
-    )
-    schema = table.collect_schema()
-    drawn_schema: list[tuple[str, Any]] = [(n, schema[n]) for n in (*slices, *groups, *cells)]
-    drawn_schema += [(DRAW, pl.Int64), *((name, pl.Float64) for name in _SUMS)]
-    drawn = small(
-        table,
-        lambda lines: _replicated(lines, plan).select(name for name, _ in drawn_schema),
-        pl.Schema(drawn_schema),
-    )
+    own = list(metrics.values())
+    keys, drawn = [*slices, *own[0].result_keys], _drawn(table, slices, settings)
     # Read once for all metrics: a Python function draws them anew whenever they are read.
     both, both_drawn = _both(table, slices), _both(drawn.cache(), [*slices, DRAW])
     values, replicates = (
@@ -285,6 +260,27 @@ def _changes_of_formulas(
         _long((values, replicates, rows, reaches.get(i)), (i, metric), (slices, keys), settings)
         for i, metric in metrics.items()
     ]
+
+
+def _drawn(table: pl.LazyFrame, slices: Sequence[str], settings: Settings) -> pl.LazyFrame:
+    """Return replicates of the joint table, in which both models are drawn together."""
+    schema = table.collect_schema()
+    groups = [GROUP] * (GROUP in schema)
+    cells = ["pred", "other", *["label"] * ("label" in schema)]
+    plan = Plan(
+        slices=tuple(slices),
+        cells=(*groups, *cells),
+        full=dict.fromkeys(cells, (False, True)),
+        draws=settings.draws,
+        seed=settings.seed,
+    )
+    columns: list[tuple[str, Any]] = [(n, schema[n]) for n in (*slices, *groups, *cells)]
+    columns += [(DRAW, pl.Int64), *((name, pl.Float64) for name in _SUMS)]
+    return small(
+        table,
+        lambda lines: _replicated(lines, plan).select(name for name, _ in columns),
+        pl.Schema(columns),
+    )
 
 
 def _replicated(lines: pl.DataFrame, plan: Plan) -> pl.DataFrame:

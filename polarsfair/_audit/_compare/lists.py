@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polarsfair._audit._compare.changes import NUMBERS, ORDER, numbered, small
+from polarsfair._audit._compare.changes import (
+    NUMBERS,
+    ORDER,
+    columns_of_change,
+    correlation,
+    numbered,
+    small,
+)
 from polarsfair._audit.draws import FEWEST, MOST
 from polarsfair._audit.limits import Limits, around, difference, quantile, sized, wilson
 from polarsfair._audit.p_values import normal
@@ -159,32 +166,18 @@ def _changes(
         means = [sums[name] / n for name in ("a", "b")]
         pairs = [("aa", 0, 0), ("bb", 1, 1), ("ab", 0, 1)]
         spread = [(sums[name] / n - means[i] * means[j]) / (n - 1) for name, i, j in pairs]
-    variances = [_above_rounding(v, mean) for v, mean in zip(spread, means, strict=False)]
+    variances = [_above_rounding(v, mean) for v, mean in zip(spread[:2], means, strict=True)]
     inside = np.asarray(bounded, dtype=bool)[own[ORDER].to_numpy()]
     first, other = (
         _limits(mean, variance, n, inside, settings.confidence)
         for mean, variance in zip(means, variances, strict=True)
     )
-    varies = (variances[0] > 0) & (variances[1] > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        both = np.where(varies, spread[2] / np.sqrt(variances[0] * variances[1]), 0.0)
-    change = difference(other, first, np.clip(both, -1.0, 1.0))
+    change = difference(other, first, correlation(variances[0], variances[1], spread[2]))
     error = np.sqrt(np.maximum(variances[0] + variances[1] - 2 * spread[2], 0.0))
     plain = normal(change.value, error)
     p_values, methods = _flipped(lines, number, sums["d"], plain, settings)
-    return pl.DataFrame(
-        {
-            "n": n.astype(np.int64),
-            "value": first.value,
-            "other_value": other.value,
-            "change": change.value,
-            "change_low": change.low,
-            "change_high": change.high,
-            "p_value": np.where(n > 0, p_values, np.nan),
-            "method": methods,
-        },
-        schema_overrides={"method": pl.String},
-    )
+    columns = columns_of_change(first, other, change, p_values, methods)
+    return pl.DataFrame({"n": n.astype(np.int64), **columns})
 
 
 def _above_rounding(variance: Floats, mean: Floats) -> Floats:

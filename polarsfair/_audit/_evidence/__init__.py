@@ -1,1 +1,1 @@
-"""How an audit is answered: the question, the tables counted for it, precision, gaps and rows."""
+"""How an audit is answered: question, counted tables, precision, lines of values."""

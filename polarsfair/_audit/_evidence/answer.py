@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from polarsfair._audit._evidence.counted import attribute
-from polarsfair._audit._evidence.rows import PLACE, POSITION, columns_of_result, rows_of
-from polarsfair._audit._evidence.sheet import Sheet
 from polarsfair._audit._evidence.wide import ROWS, wide_lines
+from polarsfair._audit._result.rows import PLACE, POSITION, columns_of_result, rows_of
+from polarsfair._audit._result.sheet import Sheet
 from polarsfair._audit.attributes import KNOWN, SET
 from polarsfair._engine.reference import GROUP, check_reference, raise_unless_found
 from polarsfair._engine.request import keys_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from polarsfair._audit._evidence.question import SLICED, UNIT_SLICED
+from polarsfair._audit._evidence.units import UNIT, known_units, without_units
 from polarsfair._audit.attributes import few_groups
-from polarsfair._audit.units import UNIT, known_units, without_units
 from polarsfair._engine.columns import as_column, check_anywhere
 from polarsfair._engine.evaluate import prepare, prepare_stored, stored_tables
 from polarsfair._engine.frames import as_lazy, read_once

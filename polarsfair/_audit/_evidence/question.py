@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from polarsfair._audit._evidence.chosen import LARGEST, Chosen
 from polarsfair._audit.attributes import Intersections, Sets, attribute_sets
-from polarsfair._audit.chosen import LARGEST, Chosen
 from polarsfair._engine.columns import columns_of
 from polarsfair._engine.reference import Everyone
 from polarsfair._engine.slices import distinct_names

@@ -10,8 +10,8 @@ import polars as pl
 from polarsfair._audit._evidence.counted import attribute, of_all_groups
 from polarsfair._audit._evidence.drawn import are_drawn, with_draws
 from polarsfair._audit._evidence.precision import DRAWN, drawn_of
+from polarsfair._audit._evidence.units import UNIT, with_unit_spread
 from polarsfair._audit.attributes import KNOWN, SET, group_text, rolled_up
-from polarsfair._audit.units import UNIT, with_unit_spread
 from polarsfair._audit.values import columns_of_values, known_values
 from polarsfair._engine.read import read, rest_of
 from polarsfair._engine.reference import GROUP, Everyone

@@ -10,8 +10,8 @@ import polars as pl
 
 from polarsfair._audit import limits
 from polarsfair._audit._evidence.counted import of_all_groups
-from polarsfair._audit._evidence.pairs import limits_in_pairs
 from polarsfair._audit._evidence.precision import Precision, test_of_many
+from polarsfair._audit._result.pairs import limits_in_pairs
 from polarsfair._audit.limits import Limits, pairs_of, share_of_pairs
 from polarsfair._engine.group_pairs import STATISTIC, Comparison, with_statistic
 from polarsfair._engine.reference import GROUP
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polarsfair._audit._evidence.counted import Asked
-    from polarsfair._audit._evidence.sheet import Flags, Ints, Sheet
+    from polarsfair._audit._result.sheet import Flags, Ints, Sheet
     from polarsfair._audit.limits import Floats
 
 _BLOCK = hidden("block")

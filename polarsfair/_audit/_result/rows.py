@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from polarsfair._audit import limits
-from polarsfair._audit._evidence import gaps
+from polarsfair._audit._evidence.chosen import BEST
 from polarsfair._audit._evidence.precision import Precision, precision_of, test
-from polarsfair._audit._evidence.sheet import Sheet, named_members
 from polarsfair._audit._evidence.wide import of_everyone, of_rest
-from polarsfair._audit.chosen import BEST
+from polarsfair._audit._result import gaps
+from polarsfair._audit._result.sheet import Sheet, named_members
+from polarsfair._audit._result.shrinkage import shrunken
 from polarsfair._audit.p_values import adjusted
-from polarsfair._audit.shrinkage import shrunken
 from polarsfair._engine.reference import Everyone
 from polarsfair._engine.slices import hidden
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from polarsfair._audit._evidence.counted import Asked, Part
-    from polarsfair._audit._evidence.sheet import Flags, Ints
+    from polarsfair._audit._result.sheet import Flags, Ints
     from polarsfair._audit.limits import Floats, Limits
 
 SCOPES = pl.Enum(["overall", "group", "gap"])

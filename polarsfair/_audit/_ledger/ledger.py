@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
+from polarsfair._audit._ledger.tables import LEFT_OUT, finished, first_lacking, of_table, tally_of
 from polarsfair._engine.columns import as_column, check_anywhere, check_columns, columns_of
 from polarsfair._engine.faults import raise_faults
 from polarsfair._engine.frames import as_given, as_lazy, read_once
 from polarsfair._engine.rows import Rows, key, number
-from polarsfair._engine.slices import MARK, hidden, hidden_slices, summed
+from polarsfair._engine.slices import MARK, hidden, summed
 from polarsfair._engine.stored import merge, stack
 from polarsfair._engine.tally import check_distinct, check_keywords, given_roles, slice_names
 from polarsfair._typing import FRAME_ROLES, ROLES
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
     EagerTables = EagerFrame | Sequence[EagerFrame]
     LazyTables = pl.LazyFrame | Sequence[pl.LazyFrame]
-
-LEFT_OUT = "left_out"
-_USED = -1
-"""The place of a row that lacks nothing: before all roles."""
 
 _NUMBERS = ("score", "features", "rank", "relevance", "propensity", "predicted", "popularity")
 """Roles that hold numbers, in which NaN is unknown."""
@@ -154,14 +151,14 @@ def _of_rows(
     rows = Rows.of(frame, by, group=group, weight=given.get("weight"), **columns)
     names = {"group": list(rows.parts)} if rows.parts else {}
     names |= {role: list(parts) for role, parts in read.items()}
-    place = _first_lacking(
+    place = first_lacking(
         {r: pl.all_horizontal(pl.col(n).is_not_null() for n in names[r]) for r in names}
     )
     weight = pl.col("w" if rows.weighted else "n").cast(pl.Float64)
     lines = rows.frame.with_columns(place.alias(LEFT_OUT), weight.alias("w"))
     counted = summed(lines, [*rows.slices.values(), LEFT_OUT], ["n", "w", *rows.bad])
     counted = raise_faults(counted, rows.faults(squares=False), ["n", "w"])
-    return _finished(counted, rows.slices, list(names))
+    return finished(counted, rows.slices, list(names))
 
 
 def _columns(role: str, into: Any, frame: pl.LazyFrame) -> dict[str, Role]:
@@ -179,26 +176,6 @@ def _columns(role: str, into: Any, frame: pl.LazyFrame) -> dict[str, Role]:
     return {name: read(one) for name, one in zip(names, columns, strict=True)}
 
 
-def _first_lacking(known: Mapping[str, pl.Expr]) -> pl.Expr:
-    """Return the place of the first role that is not known."""
-    places = [
-        pl.when(~one.fill_null(value=False)).then(pl.lit(place, pl.Int8))
-        for place, one in enumerate(known.values())
-    ]
-    return pl.coalesce(*places, pl.lit(_USED, pl.Int8))
-
-
-def _finished(
-    counted: pl.LazyFrame, slices: Mapping[str, str], roles: Sequence[str]
-) -> pl.LazyFrame:
-    """Name the roles of counted lines; `slices` maps the names of the caller to hidden ones."""
-    named = dict(enumerate(roles))
-    role = pl.col(LEFT_OUT).replace_strict(named, default=None, return_dtype=pl.String)
-    lines = counted.select(*slices.values(), LEFT_OUT, "n", "w")
-    lines = lines.sort(*slices.values(), LEFT_OUT).with_columns(role)
-    return lines.rename({name: shown for shown, name in slices.items()})
-
-
 # --- lists --------------------------------------------------------------------------------------
 
 
@@ -213,7 +190,7 @@ def _of_lists(
     named = {role: into for role, into in given.items() if role not in FRAME_ROLES}
     check_anywhere(frames, named if group is None else {**named, "group": group})
     table = lists.count(frame, by, group=group, **given)
-    return _of_table(table, lists, slice_names(by, lists), ["group"])
+    return of_table(table, lists, slice_names(by, lists), ["group"])
 
 
 # --- stored tables ------------------------------------------------------------------------------
@@ -284,13 +261,13 @@ def ledger_table(
     names = list(dict.fromkeys(name for part in parts for name in part.collect_schema()))
     kept, attributes = columns_of(by), columns_of(group, "group")
     _check_names([column.meta.output_name() for column in kept])
-    tally = _tally_of(names)
+    tally = tally_of(names)
     stacked = stack(parts, tally, [*kept, *attributes])
     check_columns(stacked, {"by": kept, "group": attributes})
     slices, inner = slice_names(kept, tally), [hidden("in", i) for i in range(len(attributes))]
     keys = [*kept, *(c.alias(name) for c, name in zip(attributes, inner, strict=True))]
     merged = merge(stacked, tally, keys, names)
-    return as_given(_of_table(merged, tally, slices, inner or ["group"]), *tables)
+    return as_given(of_table(merged, tally, slices, inner or ["group"]), *tables)
 
 
 def _listed(table: Any) -> list[Any]:
@@ -308,76 +285,3 @@ def _listed(table: Any) -> list[Any]:
         msg = "`pf.ledger_table` needs at least one table"
         raise ValueError(msg)
     return listed
-
-
-def _tally_of(columns: Sequence[str]) -> Tally:
-    """Return the tally whose table has these columns, the first of those that count alike."""
-    from polarsfair import clustering, fairness, ranking
-
-    counted = (
-        *(ranking.lists, fairness.scores, fairness.outcome_bins, fairness.outcomes),
-        *(fairness.classes, fairness.strata, clustering.contingency, clustering.edges),
-    )
-    fit = [one for one in counted if not one.lacks(columns, ()) and _known_roles(one, columns)]
-    if not fit:
-        made = ", ".join(f"`{tally.name}`" for tally in counted)
-        msg = (
-            f"these columns, {list(columns)}, are not those of a table that counts every row once:"
-            f" make it with one of {made}, or call `pf.ledger` on the rows"
-        )
-        raise ValueError(msg)
-    return max(fit, key=lambda tally: len({*tally.cells} & {*columns}))
-
-
-def _known_roles(tally: Tally, columns: Sequence[str]) -> dict[str, pl.Expr]:
-    """Return, per role that the table was counted with, whether the rows of a line have it."""
-    if tally.together:
-        return {"actual": pl.col("n_rel") > 0, "recs": pl.col("n_rec") > 0}
-    cells = {role: pl.col(role).is_not_null() for role in tally.cells if role in tally.roles}
-    known = {**cells, **tally.known}
-    return {
-        role: known[role]
-        for role in tally.roles
-        if role in known and role != "group" and {*known[role].meta.root_names()} <= {*columns}
-    }
-
-
-def _of_table(
-    table: pl.LazyFrame, tally: Tally, slices: Sequence[str], groups: Sequence[str]
-) -> pl.LazyFrame:
-    """Sum the lines of a table by the first role that they lack; `groups` hold their group."""
-    names, inner = table.collect_schema().names(), hidden_slices(slices)
-    of_group = [pl.col(one).is_not_null() for one in groups if one in names]
-    known = {"group": pl.all_horizontal(of_group)} if of_group else {}
-    known |= _known_roles(tally, names)
-    table = table.rename(inner)
-    size = pl.col(tally.size)
-    weight = pl.coalesce("w", size) if "w" in names else size
-    parts = [_counted(table, inner, known, size, weight)]
-    if "rows" in names:
-        # Rows of several classes count once for each: a row with an empty list counts in `rows`
-        # alone, and one without a list in `n` alone.
-        unknown = table.filter(pl.col("pred").is_null())
-        parts = [
-            _counted(unknown, inner, known, size, weight),
-            _counted(table, inner, {**known, "pred": pl.lit(value=True)}, *_OF_ROWS),
-        ]
-    lines = pl.concat(parts).filter(pl.col("n") > 0)
-    counted = summed(lines, [*inner.values(), LEFT_OUT], ["n", "w"])
-    return _finished(counted, inner, list(known))
-
-
-_OF_ROWS = pl.col("rows"), pl.col("row_w")
-
-
-def _counted(
-    table: pl.LazyFrame,
-    slices: Mapping[str, str],
-    known: Mapping[str, pl.Expr],
-    size: pl.Expr,
-    weight: pl.Expr,
-) -> pl.LazyFrame:
-    """Return the rows and the weight of every line, by the place of what it lacks."""
-    place = _first_lacking(known).alias(LEFT_OUT)
-    sums = {"n": size.cast(pl.Int64), "w": weight.cast(pl.Float64)}
-    return table.select(*slices.values(), place, **sums)

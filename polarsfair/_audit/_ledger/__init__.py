@@ -1,0 +1,1 @@
+"""What every row is used for, or which role it lacks."""
