@@ -10,7 +10,7 @@ import polars as pl
 
 from polarsfair._audit import limits
 from polarsfair._audit._evidence.chosen import BEST
-from polarsfair._audit._evidence.precision import Precision, precision_of, test
+from polarsfair._audit._evidence.precision import Precision, p_value_of, precision_of
 from polarsfair._audit._evidence.wide import of_everyone, of_rest
 from polarsfair._audit._result import gaps
 from polarsfair._audit._result.sheet import Sheet, named_members
@@ -171,12 +171,13 @@ def _beside_group(judged: Judged, ref: Ints, confidence: Floats | float) -> dict
     some = sheet.is_group & (ref >= 0)
     itself = some & (ref == np.arange(len(ref)))
     limits_of = own.limits(confidence)
-    difference, ratio = _compared(limits_of, limits_of[np.maximum(ref, 0)], own)
+    rho = sheet.correlation(own, np.arange(len(ref)), np.maximum(ref, 0))
+    difference, ratio = _compared(limits_of, limits_of[np.maximum(ref, 0)], own, rho)
     found = {
         "ref_value": other.value,
         **dict(zip(_DIFFERENCE, difference, strict=True)),
         **dict(zip(_RATIO, ratio, strict=True)),
-        "p_value": test(own, other),
+        "p_value": p_value_of(own, other, rho),
     }
     known = {name: np.where(some, value, np.nan) for name, value in found.items()}
     for name in (*_DIFFERENCE[1:], *_RATIO[1:], "p_value"):
@@ -188,10 +189,10 @@ def _beside_group(judged: Judged, ref: Ints, confidence: Floats | float) -> dict
 
 
 def _compared(
-    own: Limits, other: Limits, of: Precision
+    own: Limits, other: Limits, of: Precision, correlation: Floats | float = 0.0
 ) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
     """Return the difference and the ratio, with their limits."""
-    difference, ratio = limits.difference(own, other), limits.ratio(own, other)
+    difference, ratio = limits.difference(own, other, correlation), limits.ratio(own, other)
     nothing = np.full(own.value.shape, np.nan)
     # Limits of a ratio need values that are never negative.
     low, high = (ratio.low, ratio.high) if of.bounds[0] >= 0 else (nothing, nothing)
@@ -205,7 +206,7 @@ def _beside_everyone(judged: Judged, confidence: Floats | float) -> dict[str, Fl
     """Compare every group with the rest, or with everyone, of whom it is a share itself."""
     sheet, own, rest = judged.sheet, judged.own, judged.rest
     difference, ratio = _compared(own.limits(confidence), rest.limits(confidence), own)
-    found = {"ref_value": rest.value, "p_value": test(own, rest)}
+    found = {"ref_value": rest.value, "p_value": p_value_of(own, rest)}
     if sheet.question.ref is Everyone.OVERALL:
         found["ref_value"] = everyone = sheet.numbers[judged.everyone]
         size, other = own.denominator, rest.denominator
