@@ -134,10 +134,12 @@ def test_groups_that_share_units_vary_together() -> None:
     rho = (off[0] @ off[1]) / np.sqrt((off[0] @ off[0]) * (off[1] @ off[1]))
     assert rho > 0.2
     both = [
-        limits.Limits(*(np.array([row[name]]) for name in ("value", "ci_low", "ci_high")))
+        limits.Limits(
+            np.array([row["value"]]), np.array([row["ci_low"]]), np.array([row["ci_high"]])
+        )
         for row in (women, men)
     ]
-    expected = limits.difference(*both, rho)
+    expected = limits.difference(both[0], both[1], rho)
     assert women["difference_low"] == pytest.approx(expected.low[0], rel=1e-9)
     assert women["difference_high"] == pytest.approx(expected.high[0], rel=1e-9)
     gap = found.filter(pl.col("scope") == "gap").row(0, named=True)

@@ -107,43 +107,46 @@ class Judged:
 def _group_frame(sheet: Sheet, asked: Asked, judged: Judged) -> pl.DataFrame:
     """Return the rows of everyone and of every group."""
     own, question = judged.own, sheet.question
-    confidence = _confidences(judged) if question.ref is BEST else question.confidence
-    ci = own.limits(question.confidence)
     ref = sheet.reference(own.value, judged.usable)[sheet.block]
-    if isinstance(question.ref, Everyone):
-        compared = _beside_everyone(judged, confidence)
-    else:
-        compared = _beside_group(judged, ref, confidence)
+    ci, status = own.limits(question.confidence), judged.status
     numbers = {
         "numerator": own.numerator,
         "denominator": own.denominator,
         "value": own.value,
         "ci_low": ci.low,
         "ci_high": ci.high,
-        **compared,
+        **_beside_reference(judged, ref),
     }
-    status = judged.status
     family = np.where((status == "ok") & sheet.is_group, sheet.section, -1)
     numbers["p_adjusted"] = _adjusted(numbers["p_value"], family, question.adjust)
     if question.shrink:
         numbers["shrunk"] = _shrunken(sheet, own)
-    everyone = question.ref.value if isinstance(question.ref, Everyone) else None
-    reference = (
-        sheet.text(np.where(sheet.is_group, ref, -1))
-        if everyone is None
-        else pl.Series([everyone]).gather(
-            pl.Series(np.where(sheet.is_group, 0, -1)).replace(-1, None)
-        )
-    )
+    at = np.arange(len(ref), dtype=np.int64)
     words = {
-        "group": sheet.text(np.where(sheet.is_group, np.arange(len(ref)), -1)),
-        "ref": reference,
+        "group": sheet.text(np.where(sheet.is_group, at, -1)),
+        "ref": _reference_text(sheet, ref),
         "method": pl.Series(np.where(np.isnan(ci.low), "none", own.method), dtype=pl.String),
         "status": pl.Series(status, dtype=pl.String),
         "scope": pl.Series(np.where(sheet.set > 0, "group", "overall"), dtype=pl.String),
     }
-    at = np.arange(len(ref), dtype=np.int64)
     return _frame(sheet, asked, at, sheet.set, at + 1, own.n, numbers, words)
+
+
+def _beside_reference(judged: Judged, ref: Ints) -> dict[str, Floats]:
+    """Compare every group with its reference: a line, the rest or everyone."""
+    question = judged.sheet.question
+    confidence = _confidences(judged) if question.ref is BEST else question.confidence
+    if isinstance(question.ref, Everyone):
+        return _beside_everyone(judged, confidence)
+    return _beside_group(judged, ref, confidence)
+
+
+def _reference_text(sheet: Sheet, ref: Ints) -> pl.Series:
+    """Return the reference of every group as text."""
+    if not isinstance(sheet.question.ref, Everyone):
+        return sheet.text(np.where(sheet.is_group, ref, -1))
+    places = pl.Series(np.where(sheet.is_group, 0, -1)).replace(-1, None)
+    return pl.Series([sheet.question.ref.value]).gather(places)
 
 
 def _shrunken(sheet: Sheet, own: Precision) -> Floats:
