@@ -62,6 +62,14 @@ def cases() -> None:
     assert_type(pf.metrics(), list[pf.Metric])
     assert_type(pf.catalog(), pl.DataFrame)
 
+    # Evidence is a frame, lazy if the rows or tables are.
+    assert_type(pf.audit(df, group="g", pred="p"), pl.DataFrame)
+    assert_type(pf.audit(lf, group=["g", "d"], pred="p", ref=pf.BEST, unit="d"), pl.LazyFrame)
+    assert_type(pf.audit_table(df, group="g", shrink=True), pl.DataFrame)
+    assert_type(pf.audit_table([lf, lf], group="g", metrics=fairness.f1), pl.LazyFrame)
+    assert_type(pf.interval(df, fairness.f1, pred="p", label="y"), pl.DataFrame)
+    assert_type(pf.interval_table([lf], [fairness.f1], method="draws"), pl.LazyFrame)
+
     # Frames read off a table of scores.
     assert_type(fairness.roc(df, score="s", label="y"), pl.DataFrame)
     assert_type(fairness.roc(lf, score="s", label="y", by="d"), pl.LazyFrame)

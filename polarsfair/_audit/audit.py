@@ -150,10 +150,10 @@ def audit(
     * ``wilson``: shares, from their number of rows (Wilson 1927);
     * ``weighted``: shares of weighted rows, from an effective number of rows;
     * ``unit``: shares of rows that come in units, such as ``unit="household"``, from the variance
-      over units; ``n`` and ``min_n`` then count units. A unit with rows in two groups makes the
-      limits of their difference too wide, never too narrow, if its rows are alike; limits of other
-      metrics are null. In a stored table the unit is one more slice, and no unit may be in two
-      tables that are added up;
+      over units; ``n`` and ``min_n`` then count units. Units with rows in two groups make these
+      vary together, which limits of differences respect; those of ratios are then wider than need
+      be. Limits of other metrics are null. In a stored table the unit is one more slice, and no
+      unit may be in two tables that are added up;
     * ``mean``: means over users, likewise; unbounded ones from their standard error;
     * ``delong``: the area under the curve, from the variance of its placements;
     * ``draws``: any other formula, from percentiles of replicates of the table, in which each cell

@@ -148,15 +148,16 @@ def share_of_pairs(confidence: float, pairs: int) -> float:
     return 1 - (1 - confidence) / max(pairs, 1)
 
 
-def worst_difference(groups: Limits) -> tuple[Floats, Floats]:
+def worst_difference(groups: Limits, correlation: Floats | None = None) -> tuple[Floats, Floats]:
     """Return limits of the largest difference over all pairs, from limits that hold at once.
 
-    The groups are in the last axis. The largest lower limit is below the largest difference, and
-    the largest upper one above it.
+    The groups are in the last axis, and those of `correlation` in the last two. The largest lower
+    limit is below the largest difference, and the largest upper one above it.
     """
     lows, highs = [], []
-    for own, other, same in _blocks(groups):
-        found = difference(own, other)
+    for own, other, same, some in _blocks(groups):
+        rho = 0.0 if correlation is None else correlation[..., some, :]
+        found = difference(own, other, rho)
         lows.append(np.max(np.where(same, -np.inf, found.low), axis=(-2, -1)))
         highs.append(np.max(np.where(same, -np.inf, found.high), axis=(-2, -1)))
     return np.maximum(0.0, np.max(lows, axis=0)), np.max(highs, axis=0)
@@ -165,16 +166,16 @@ def worst_difference(groups: Limits) -> tuple[Floats, Floats]:
 def worst_ratio(groups: Limits) -> tuple[Floats, Floats]:
     """Return limits of the smallest ratio over all pairs, from limits that hold at once."""
     lows, highs = [], []
-    for own, other, same in _blocks(groups):
+    for own, other, same, _ in _blocks(groups):
         found = ratio(own, other)
         lows.append(np.min(np.where(same, np.inf, found.low), axis=(-2, -1)))
         highs.append(np.min(np.where(same, np.inf, found.high), axis=(-2, -1)))
     return np.min(lows, axis=0), np.minimum(1.0, np.min(highs, axis=0))
 
 
-def _blocks(groups: Limits) -> Iterator[tuple[Limits, Limits, NDArray[np.bool_]]]:
-    """Yield some of the groups as a column, all groups as a row, and which are the same."""
+def _blocks(groups: Limits) -> Iterator[tuple[Limits, Limits, NDArray[np.bool_], slice]]:
+    """Yield some groups as a column, all as a row, which are the same, and which are some."""
     everyone, number = groups[..., None, :], np.arange(groups.value.shape[-1])
     for start in range(0, len(number), BLOCK):
         some = slice(start, start + BLOCK)
-        yield groups[..., some, None], everyone, number[some, None] == number[None, :]
+        yield groups[..., some, None], everyone, number[some, None] == number[None, :], some

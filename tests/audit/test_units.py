@@ -114,3 +114,34 @@ def test_what_units_cannot_do_is_refused() -> None:
     lists: dict[str, Any] = {"actual": recs, "user": "u", "item": "i", "score": "s", "k": 1}
     with pytest.raises(TypeError, match="users are the units already"):
         pf.interval(recs, ranking.recall, unit="u", **lists)
+
+
+def test_groups_that_share_units_vary_together() -> None:
+    rows = ROWS.with_columns(
+        sex=pl.when(pl.int_range(ROWS.height) % 2 == 0).then(pl.lit("F")).otherwise(pl.lit("M"))
+    )
+    found = pf.audit(rows, group="sex", metrics=fairness.selection_rate, ref="M", min_n=0, **ASKED)
+    women, men = found.filter(pl.col("scope") == "group").rows(named=True)
+    off, rates = [], []
+    for sex in ("F", "M"):
+        own = pl.when(pl.col("sex") == sex)
+        house = (
+            rows.group_by("house").agg(a=own.then("hired").sum(), b=own.then(1).sum()).sort("house")
+        )
+        a, b = house["a"].to_numpy(), house["b"].to_numpy()
+        rates.append(a.sum() / b.sum())
+        off.append((a - rates[-1] * b) / b.sum())
+    rho = (off[0] @ off[1]) / np.sqrt((off[0] @ off[0]) * (off[1] @ off[1]))
+    assert rho > 0.2
+    both = [
+        limits.Limits(
+            np.array([row["value"]]), np.array([row["ci_low"]]), np.array([row["ci_high"]])
+        )
+        for row in (women, men)
+    ]
+    expected = limits.difference(both[0], both[1], rho)
+    assert women["difference_low"] == pytest.approx(expected.low[0], rel=1e-9)
+    assert women["difference_high"] == pytest.approx(expected.high[0], rel=1e-9)
+    gap = found.filter(pl.col("scope") == "gap").row(0, named=True)
+    lowest = min(women["difference_low"], -women["difference_high"])
+    assert gap["difference_low"] == pytest.approx(lowest, rel=1e-9)

@@ -236,43 +236,52 @@ def _counted(call: Call, plan: Plan, question: Question) -> Counted:
     many = len(question.attributes)
     inner = hidden_slices(call.slices[: len(call.slices) - many - question.unit])
     check_names(plan.metrics, list(inner))
-    attributes = {SLICED.format(i): attribute(i) for i in range(many)}
     for metric in plan.forms:
         _check_rolled(metric, question)
-    names = {id(value): hidden("value", i) for i, value in enumerate(call.metrics)}
-    of = {id(v): one for v, one in zip(call.metrics, plan.values, strict=True)}
+    hiding = {**inner, **{SLICED.format(i): attribute(i) for i in range(many)}}
+    hiding |= {UNIT_SLICED: UNIT} if question.unit else {}
     parts = []
     for request in of_one_kind(call.requests):
-        unit = {UNIT_SLICED: UNIT} if question.unit else {}
-        table = request.table.rename({**inner, **attributes, **unit})
         table = few_groups(
-            table, list(inner.values()), list(attributes.values()), question.max_groups,
+            request.table.rename(hiding),
+            list(inner.values()),
+            [attribute(i) for i in range(many)],
+            question.max_groups,
             question.attributes,
-        )  # fmt: skip
-        tally, by_unit = shared_tally(request.metrics), None
-        if question.unit:
-            _check_units(tally)
-            by_unit = known_units(table).cache()
-            table = without_units(by_unit, tally).cache()
-        here = {names[id(value)]: value for value in request.metrics}
-        asked = [
-            Asked(metric, place, tuple(hidden("value", i) for i in own))
-            for place, (metric, own) in enumerate(zip(plan.forms, plan.places, strict=True))
-        ]
-        parts.append(
-            Part(
-                table,
-                tally,
-                tuple(
-                    replace(value.alias(name), roles=of[id(value)].roles, bases=of[id(value)].bases)
-                    for name, value in here.items()
-                ),
-                tuple(one for one in asked if set(one.values) <= set(here)),
-                tuple(call.metrics),
-                by_unit,
-            )
         )
+        here = {
+            i: v for i, v in enumerate(call.metrics) if any(v is one for one in request.metrics)
+        }
+        parts.append(_part(table, here, plan, tuple(call.metrics), question))
     return Counted(parts, inner, call)
+
+
+def _part(
+    table: pl.LazyFrame,
+    here: Mapping[int, Metric],
+    plan: Plan,
+    everything: tuple[Metric, ...],
+    question: Question,
+) -> Part:
+    """Return what is read from one table; `here` are its values, by their place in the plan."""
+    tally, by_unit = shared_tally(list(here.values())), None
+    if question.unit:
+        _check_units(tally)
+        by_unit = known_units(table).cache()
+        table = without_units(by_unit, tally).cache()
+    asked = [
+        Asked(metric, place, tuple(hidden("value", i) for i in own))
+        for place, (metric, own) in enumerate(zip(plan.forms, plan.places, strict=True))
+        if set(own) <= set(here)
+    ]
+    values = [
+        # Their roles and bases were left out while they were counted.
+        replace(
+            value.alias(hidden("value", i)), roles=plan.values[i].roles, bases=plan.values[i].bases
+        )
+        for i, value in here.items()
+    ]
+    return Part(table, tally, tuple(values), tuple(asked), everything, by_unit)
 
 
 def _check_units(tally: Tally) -> None:

@@ -31,11 +31,15 @@ _BLOCK, _KEY = hidden("block"), hidden("key")
 
 def are_drawn(metrics: Sequence[Metric], tally: Tally, question: Question) -> list[Metric]:
     """List the metrics whose limits need draws, and can be had from a table of this tally."""
-    # Rows of one unit are not independent, as draws would have them.
-    if tally.drawn is None or not question.draws or question.unit:
+    if not _drawable(tally, question):
         return []
     ruled = () if question.all_drawn else (Share, Spread)
     return [one for one in metrics if not isinstance(one.formula, ruled)]
+
+
+def _drawable(tally: Tally, question: Question) -> bool:
+    """Return whether lines hold rows that can be drawn: rows of one unit are not independent."""
+    return tally.drawn is not None and question.draws > 0 and not question.unit
 
 
 def with_draws(
@@ -54,34 +58,27 @@ def with_draws(
     The first so many of the `keys` are `slices`: the generator starts anew within each. Of `asked`
     comparisons those in pairs get the standard errors of all pairs.
     """
-    chosen = are_drawn(metrics, tally, question)
-    drawable = tally.drawn is not None and question.draws and not question.unit
-    pairs = in_pairs(asked) if drawable else []
+    needed = are_drawn(metrics, tally, question)
+    pairs = in_pairs(asked) if _drawable(tally, question) else []
     compared = {name for one in pairs for name in one.values}
-    chosen += [one for one in metrics if one.name in compared and one not in chosen]
+    chosen = [one for one in metrics if one in needed or one.name in compared]
     if not chosen:
         return lines
-    result_keys = chosen[0].result_keys
     schema, of_lines = table.collect_schema(), lines.collect_schema()
-    facts = [drawn_of(metric, fact) for metric in chosen for fact in DRAWN]
+    on = [*keys, *chosen[0].result_keys]
+    facts = [drawn_of(metric, fact) for metric in needed for fact in DRAWN]
     result = {
-        **{name: schema[name] for name in keys},
-        **{name: of_lines[name] for name in result_keys},
+        **{name: schema.get(name, of_lines[name]) for name in on},
         **dict.fromkeys(facts, pl.Float64()),
         **{errors_of(one): pl.List(pl.Float64()) for one in pairs},
     }
-    ruled = {one.name for one in chosen} - {m.name for m in are_drawn(metrics, tally, question)}
     plan = _plan(schema, tally, chosen, keys, question, slices)
 
     def drawn(small: pl.DataFrame) -> pl.DataFrame:
         found = [_limits(one, plan, chosen, keys, question, pairs) for one in batches(small, plan)]
-        limits = pl.concat(found, how="vertical_relaxed")
         # Values that have a rule of their own were drawn only for their pairs.
-        own = {drawn_of(one, fact) for one in chosen if one.name in ruled for fact in DRAWN}
-        return limits.with_columns(pl.lit(None, pl.Float64).alias(name) for name in own).select(
-            pl.col(name).cast(dtype) if name in facts or dtype.is_nested() else pl.col(name)
-            for name, dtype in result.items()
-        )
+        columns = [pl.col(name).cast(dtype) for name, dtype in result.items()]
+        return pl.concat(found, how="vertical_relaxed").select(columns)
 
     found = table.map_batches(
         drawn,
@@ -90,7 +87,7 @@ def with_draws(
         projection_pushdown=False,
         slice_pushdown=False,
     )
-    return joined(lines, found, [*keys, *result_keys], how="left")
+    return joined(lines, found, on, how="left")
 
 
 def _plan(

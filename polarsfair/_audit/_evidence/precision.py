@@ -39,6 +39,8 @@ class Precision:
 
     Attributes
     ----------
+    name
+        The name of the value.
     value, n
         The values, and what they are values of.
     numerator, denominator
@@ -55,6 +57,7 @@ class Precision:
         How the limits are made.
     """
 
+    name: str
     value: Floats
     n: Floats
     numerator: Floats
@@ -129,6 +132,7 @@ def precision_of(
     value = column(metric.name)
     is_drawn = ~np.isnan(drawn["low"])
     return Precision(
+        name=metric.name,
         value=value,
         n=np.nan_to_num(column(n_of(metric.name))),
         **facts,
@@ -168,14 +172,16 @@ def _spread(
     return nothing, units - 1, np.sqrt(variance), method
 
 
-def test(own: Precision, other: Precision) -> Floats:
+def p_value_of(own: Precision, other: Precision, correlation: Floats | float = 0.0) -> Floats:
     """Return the p-values that values are equal: by size where both have one, else by errors."""
     from polarsfair._audit import p_values
 
     by_size = p_values.two_shares(own.value, own.size, other.value, other.size)
-    error = np.sqrt(_error(own) ** 2 + _error(other) ** 2)
+    one, two = _error(own), _error(other)
+    error = np.sqrt(np.maximum(one * one + two * two - 2 * correlation * one * two, 0.0))
     by_error = p_values.normal(own.value - other.value, error)
-    return np.where(np.isnan(own.size) | np.isnan(other.size), by_error, by_size)
+    alone = np.asarray(correlation) == 0
+    return np.where(np.isnan(own.size) | np.isnan(other.size) | ~alone, by_error, by_size)
 
 
 def _error(one: Precision) -> Floats:
@@ -184,7 +190,7 @@ def _error(one: Precision) -> Floats:
     return np.where(np.isnan(one.error), of_size, one.error)
 
 
-def test_of_many(groups: Precision) -> Floats:
+def p_value_of_many(groups: Precision) -> Floats:
     """Return the p-values that the values of all groups, in the last axis, are equal."""
     from polarsfair._audit import p_values
 

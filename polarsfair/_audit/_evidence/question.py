@@ -130,21 +130,9 @@ def question_of(
     names = tuple(column.meta.output_name() for column in columns)
     chosen, explicit = _reference(ref, names)
     sets = attribute_sets([str(i) for i in range(len(names))], intersections)
-    return Question(
-        names,
-        tuple(tuple(map(int, one)) for one in sets),
-        chosen,
-        explicit,
-        min_n,
-        min_share,
-        confidence,
-        adjust,
-        shrink,
-        max_groups,
-        draws,
-        seed,
-        unit is not None,
-    )
+    numbers = tuple(tuple(map(int, one)) for one in sets)
+    settings = (min_n, min_share, confidence, adjust, shrink, max_groups, draws, seed)
+    return Question(names, numbers, chosen, explicit, *settings, unit is not None)
 
 
 def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polarsfair._audit.attributes import KNOWN
 from polarsfair._audit.values import fact_of, parts_of
 from polarsfair._engine.faults import Fault, guarded
 from polarsfair._engine.read import read
@@ -74,11 +75,63 @@ def with_unit_spread(
         )
     }
     known = lines.drop(list(facts))
-    found = joined(known, aggregated(each, within, facts), within, how="left")
-    return found.with_columns(
+    found = joined(known, aggregated(each, within, facts), within, how="left").with_columns(
         pl.col(fact_of(metric, "units")).fill_null(0).cast(pl.Int64).alias(n_of(metric.name))
         for metric in shares
     )
+    return _with_others(found.with_row_index(LINE).cache(), each, shares, within)
+
+
+LINE, OTHERS = hidden("line"), hidden("other lines")
+"""The number of a line, and the lines of its block with which it shares units."""
+
+
+def shared_of(name: str) -> str:
+    """Name the column of sums of products over the units that a line shares with others."""
+    return hidden("shared", name)
+
+
+def _with_others(
+    lines: pl.LazyFrame, each: pl.LazyFrame, shares: Sequence[Metric], within: Sequence[str]
+) -> pl.LazyFrame:
+    """Add what groups with common units have in common: their values vary together."""
+    block = [name for name in within if name not in (KNOWN, *_attributes(within))]
+    names = {metric.name: shared_of(metric.name) for metric in shares}
+    denominators = [fact_of(metric, "denominator") for metric in shares]
+    totals = lines.select(*within, LINE, pl.col(denominators).name.prefix(_TOTAL))
+    apart = (
+        joined(each, totals, within)
+        .filter(KNOWN)
+        .select(
+            *block,
+            UNIT,
+            LINE,
+            *(_share_of_total(metric).alias(names[metric.name]) for metric in shares),
+        )
+    )
+    others = apart.rename({name: _OTHER + name for name in (LINE, *names.values())})
+    pairs = joined(apart, others, [*block, UNIT]).filter(pl.col(LINE) != pl.col(_OTHER + LINE))
+    products = [(pl.col(name) * pl.col(_OTHER + name)).sum().alias(name) for name in names.values()]
+    found = pairs.group_by(LINE, _OTHER + LINE).agg(products)
+    listed = found.group_by(LINE).agg(
+        pl.col(_OTHER + LINE).alias(OTHERS), *(pl.col(name) for name in names.values())
+    )
+    return lines.join(listed, on=LINE, how="left")
+
+
+_TOTAL, _OTHER = hidden("total "), hidden("other ")
+
+
+def _attributes(names: Sequence[str]) -> list[str]:
+    """List the columns of attributes among the keys: those after the attribute set."""
+    at = list(names).index(KNOWN)
+    return [name for name in names[at + 1 :] if name.startswith(hidden("attribute "))]
+
+
+def _share_of_total(metric: Metric) -> pl.Expr:
+    """Return what a unit adds to how far the share is from its mean."""
+    a, b = (pl.col(fact_of(metric, part)) for part in ("numerator", "denominator"))
+    return (a - pl.col(metric.name) * b) / pl.col(_TOTAL + fact_of(metric, "denominator"))
 
 
 def _spread(metric: Metric) -> tuple[pl.Expr, pl.Expr]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from polarsfair._audit import limits
 from polarsfair._audit._evidence.counted import of_all_groups
-from polarsfair._audit._evidence.precision import Precision, test_of_many
+from polarsfair._audit._evidence.precision import Precision, p_value_of_many
 from polarsfair._audit._result.pairs import limits_in_pairs
 from polarsfair._audit.limits import Limits, pairs_of, share_of_pairs
 from polarsfair._engine.group_pairs import STATISTIC, Comparison, with_statistic
@@ -87,9 +87,9 @@ def of_rate(sheet: Sheet, own: Precision) -> Gaps:
         found.n[blocks] = groups.n.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             found.put(blocks, value=low, ref_value=high, difference=low - high, ratio=low / high)
-        found.put(blocks, p_value=test_of_many(groups))
+        found.put(blocks, p_value=p_value_of_many(groups))
         at_once = _at_once(sheet, own, lines, pairs_of(lines.shape[1]))
-        least, most = limits.worst_difference(at_once)
+        least, most = limits.worst_difference(at_once, _correlations(sheet, own, lines))
         found.put(blocks, difference_low=-most, difference_high=-least + 0.0)
         if own.bounds[0] >= 0:
             smallest, largest = limits.worst_ratio(at_once)
@@ -101,6 +101,13 @@ def of_rate(sheet: Sheet, own: Precision) -> Gaps:
 def _at_once(sheet: Sheet, own: Precision, lines: Ints, comparisons: int) -> Limits:
     """Return limits of the groups such that as many comparisons hold at once."""
     return own[lines].limits(share_of_pairs(sheet.question.confidence, comparisons))
+
+
+def _correlations(sheet: Sheet, own: Precision, lines: Ints) -> Floats | None:
+    """Return how much the values of all pairs of groups vary together, if rows come in units."""
+    if not sheet.question.unit:
+        return None
+    return sheet.correlation(own, lines[..., :, None], lines[..., None, :])
 
 
 def of_comparison(
@@ -204,7 +211,10 @@ def _limits_of(
         if how.limits == "ratio":
             usual = values[0].bounds[0] >= 0
             return limits.worst_ratio(each[0]) if usual else (nothing, nothing)
-        worst = [limits.worst_difference(one) for one in each]
+        worst = [
+            limits.worst_difference(one, _correlations(sheet, own, lines))
+            for one, own in zip(each, values, strict=True)
+        ]
         return np.max([w[0] for w in worst], axis=0), np.max([w[1] for w in worst], axis=0)
     confidence = share_of_pairs(sheet.question.confidence, (groups - 1) * len(values))
     pairs_ = [
@@ -214,7 +224,8 @@ def _limits_of(
     if how.limits == "ratio":
         ratio = limits.ratio(*pairs_[0])
         return ratio.low, ratio.high
-    differences = [limits.difference(own, other) for own, other in pairs_]
+    rho = [sheet.correlation(own, found.group[at], found.ref[at]) for own in values]
+    differences = [limits.difference(*pair, r) for pair, r in zip(pairs_, rho, strict=True)]
     if how.limits == "difference":
         return differences[0].low, differences[0].high
     away = [_magnitude(one) for one in differences]

@@ -10,7 +10,7 @@ import polars as pl
 
 from polarsfair._audit import limits
 from polarsfair._audit._evidence.chosen import BEST
-from polarsfair._audit._evidence.precision import Precision, precision_of, test
+from polarsfair._audit._evidence.precision import Precision, p_value_of, precision_of
 from polarsfair._audit._evidence.wide import of_everyone, of_rest
 from polarsfair._audit._result import gaps
 from polarsfair._audit._result.sheet import Sheet, named_members
@@ -107,43 +107,46 @@ class Judged:
 def _group_frame(sheet: Sheet, asked: Asked, judged: Judged) -> pl.DataFrame:
     """Return the rows of everyone and of every group."""
     own, question = judged.own, sheet.question
-    confidence = _confidences(judged) if question.ref is BEST else question.confidence
-    ci = own.limits(question.confidence)
     ref = sheet.reference(own.value, judged.usable)[sheet.block]
-    if isinstance(question.ref, Everyone):
-        compared = _beside_everyone(judged, confidence)
-    else:
-        compared = _beside_group(judged, ref, confidence)
+    ci, status = own.limits(question.confidence), judged.status
     numbers = {
         "numerator": own.numerator,
         "denominator": own.denominator,
         "value": own.value,
         "ci_low": ci.low,
         "ci_high": ci.high,
-        **compared,
+        **_beside_reference(judged, ref),
     }
-    status = judged.status
     family = np.where((status == "ok") & sheet.is_group, sheet.section, -1)
     numbers["p_adjusted"] = _adjusted(numbers["p_value"], family, question.adjust)
     if question.shrink:
         numbers["shrunk"] = _shrunken(sheet, own)
-    everyone = question.ref.value if isinstance(question.ref, Everyone) else None
-    reference = (
-        sheet.text(np.where(sheet.is_group, ref, -1))
-        if everyone is None
-        else pl.Series([everyone]).gather(
-            pl.Series(np.where(sheet.is_group, 0, -1)).replace(-1, None)
-        )
-    )
+    at = np.arange(len(ref), dtype=np.int64)
     words = {
-        "group": sheet.text(np.where(sheet.is_group, np.arange(len(ref)), -1)),
-        "ref": reference,
+        "group": sheet.text(np.where(sheet.is_group, at, -1)),
+        "ref": _reference_text(sheet, ref),
         "method": pl.Series(np.where(np.isnan(ci.low), "none", own.method), dtype=pl.String),
         "status": pl.Series(status, dtype=pl.String),
         "scope": pl.Series(np.where(sheet.set > 0, "group", "overall"), dtype=pl.String),
     }
-    at = np.arange(len(ref), dtype=np.int64)
     return _frame(sheet, asked, at, sheet.set, at + 1, own.n, numbers, words)
+
+
+def _beside_reference(judged: Judged, ref: Ints) -> dict[str, Floats]:
+    """Compare every group with its reference: a line, the rest or everyone."""
+    question = judged.sheet.question
+    confidence = _confidences(judged) if question.ref is BEST else question.confidence
+    if isinstance(question.ref, Everyone):
+        return _beside_everyone(judged, confidence)
+    return _beside_group(judged, ref, confidence)
+
+
+def _reference_text(sheet: Sheet, ref: Ints) -> pl.Series:
+    """Return the reference of every group as text."""
+    if not isinstance(sheet.question.ref, Everyone):
+        return sheet.text(np.where(sheet.is_group, ref, -1))
+    places = pl.Series(np.where(sheet.is_group, 0, -1)).replace(-1, None)
+    return pl.Series([sheet.question.ref.value]).gather(places)
 
 
 def _shrunken(sheet: Sheet, own: Precision) -> Floats:
@@ -171,12 +174,13 @@ def _beside_group(judged: Judged, ref: Ints, confidence: Floats | float) -> dict
     some = sheet.is_group & (ref >= 0)
     itself = some & (ref == np.arange(len(ref)))
     limits_of = own.limits(confidence)
-    difference, ratio = _compared(limits_of, limits_of[np.maximum(ref, 0)], own)
+    rho = sheet.correlation(own, np.arange(len(ref)), np.maximum(ref, 0))
+    difference, ratio = _compared(limits_of, limits_of[np.maximum(ref, 0)], own, rho)
     found = {
         "ref_value": other.value,
         **dict(zip(_DIFFERENCE, difference, strict=True)),
         **dict(zip(_RATIO, ratio, strict=True)),
-        "p_value": test(own, other),
+        "p_value": p_value_of(own, other, rho),
     }
     known = {name: np.where(some, value, np.nan) for name, value in found.items()}
     for name in (*_DIFFERENCE[1:], *_RATIO[1:], "p_value"):
@@ -188,10 +192,10 @@ def _beside_group(judged: Judged, ref: Ints, confidence: Floats | float) -> dict
 
 
 def _compared(
-    own: Limits, other: Limits, of: Precision
+    own: Limits, other: Limits, of: Precision, correlation: Floats | float = 0.0
 ) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
     """Return the difference and the ratio, with their limits."""
-    difference, ratio = limits.difference(own, other), limits.ratio(own, other)
+    difference, ratio = limits.difference(own, other, correlation), limits.ratio(own, other)
     nothing = np.full(own.value.shape, np.nan)
     # Limits of a ratio need values that are never negative.
     low, high = (ratio.low, ratio.high) if of.bounds[0] >= 0 else (nothing, nothing)
@@ -205,7 +209,7 @@ def _beside_everyone(judged: Judged, confidence: Floats | float) -> dict[str, Fl
     """Compare every group with the rest, or with everyone, of whom it is a share itself."""
     sheet, own, rest = judged.sheet, judged.own, judged.rest
     difference, ratio = _compared(own.limits(confidence), rest.limits(confidence), own)
-    found = {"ref_value": rest.value, "p_value": test(own, rest)}
+    found = {"ref_value": rest.value, "p_value": p_value_of(own, rest)}
     if sheet.question.ref is Everyone.OVERALL:
         found["ref_value"] = everyone = sheet.numbers[judged.everyone]
         size, other = own.denominator, rest.denominator

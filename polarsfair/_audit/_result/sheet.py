@@ -11,6 +11,7 @@ import polars as pl
 
 from polarsfair._audit._evidence.counted import attribute
 from polarsfair._audit._evidence.precision import numbers_of
+from polarsfair._audit._evidence.units import LINE, OTHERS, shared_of
 from polarsfair._audit._evidence.wide import ROWS, TEXT
 from polarsfair._audit.attributes import KNOWN, SET
 from polarsfair._engine.reference import Everyone, equals
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from polarsfair._audit._evidence.precision import Precision
     from polarsfair._audit._evidence.question import Question
     from polarsfair._audit.limits import Floats
 
@@ -99,6 +101,29 @@ class Sheet:
         """Return the groups of some lines as text; null at -1."""
         places = pl.Series(at).replace(-1, None)
         return self.lines[TEXT].gather(places)
+
+    # --- units ---------------------------------------------------------------------------------
+
+    def correlation(self, of: Precision, own: Ints, other: Ints) -> Floats:
+        """Return how much the values of two lines vary together, because they share units."""
+        nothing = np.zeros(np.broadcast_shapes(own.shape, other.shape))
+        name, many = shared_of(of.name), self.lines.height
+        if name not in self.lines.columns or not many:
+            return nothing
+        pairs = self.lines.select(LINE, OTHERS, name).drop_nulls(OTHERS).explode(OTHERS, name)
+        place = np.zeros(many, dtype=np.int64)
+        place[self.lines[LINE].to_numpy()] = np.arange(many)
+        key = place[pairs[LINE].to_numpy()] * many + place[pairs[OTHERS].to_numpy()]
+        order, wanted = np.argsort(key), own * many + other
+        if not len(key):
+            return nothing
+        at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        shared = np.where(key[order][at] == wanted, pairs[name].to_numpy()[order][at], 0.0)
+        # Without the factor of units less one, which cancels.
+        spread = of.value * (1 - of.value) / of.size * (of.n - 1) / of.n
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = shared / np.sqrt(spread[own] * spread[other])
+        return np.where(np.isfinite(found), np.clip(found, -1.0, 1.0), 0.0)
 
     # --- references -----------------------------------------------------------------------------
 
