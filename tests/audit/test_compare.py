@@ -183,7 +183,9 @@ def test_a_slice_is_a_filter(weight: str | None) -> None:
         assert_frame_equal(whole.filter(pl.col("day") == day).drop("day"), alone, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("by", [None, "day", ["day", pl.col("g").alias("^x$")]], ids=str)
+@pytest.mark.parametrize(
+    "by", [None, "day", ["day", pl.col("g").alias("^x$")]], ids=["none", "one", "two"]
+)
 def test_lazy_is_eager_is_streaming(by: Any, tmp_path: Path) -> None:
     ROWS.write_parquet(tmp_path / "rows.parquet")
     lake = pl.scan_parquet(tmp_path / "rows.parquet")

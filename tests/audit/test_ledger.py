@@ -79,7 +79,9 @@ def test_an_intersection_lacks_its_group_with_any_part() -> None:
     assert used == counts(found)[None]
 
 
-@pytest.mark.parametrize("by", [None, "day", ["day", pl.col("s").round().alias("^x$")]], ids=str)
+@pytest.mark.parametrize(
+    "by", [None, "day", ["day", pl.col("s").round().alias("^x$")]], ids=["none", "one", "two"]
+)
 def test_lines_add_up_to_the_rows(by: Any) -> None:
     found = pf.ledger(ROWS, group="sex", by=by, **ROLES)
     assert found["n"].sum() == ROWS.height
