@@ -426,7 +426,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("metrics", "call", "error", "message"), BAD, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("metrics", "call", "error", "message"), BAD, ids=[bad[-1] for bad in BAD])
 def test_bad_input(
     metrics: Any, call: dict[str, Any], error: type[Exception], message: str
 ) -> None:

@@ -224,7 +224,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("keywords", "error", "message"), BAD, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("keywords", "error", "message"), BAD, ids=[bad[-1] for bad in BAD])
 def test_bad_input(keywords: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         pf.ledger(ROWS, **keywords)

@@ -325,7 +325,7 @@ BAD: list[tuple[pf.Metric, dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rate", "call", "error", "message"), BAD, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("rate", "call", "error", "message"), BAD, ids=[bad[-1] for bad in BAD])
 def test_bad_input(
     rate: pf.Metric, call: dict[str, Any], error: type[Exception], message: str
 ) -> None:
