@@ -18,7 +18,7 @@ NAMES: Mapping[str, str] = {
     "pf.by_group": "Audit by_group_values Group group_metrics metric_frame MetricFrame",
     "pf.difference": "make_derived_metric",
     "pf.evaluate": (
-        "audit bias_report calc_metrics classification_bias_metrics CombinedMetrics "
+        "bias_report calc_metrics classification_bias_metrics CombinedMetrics "
         "get_all_scores regression_bias_metrics report"
     ),
     "pf.group_max": "group_maximum",

@@ -189,3 +189,9 @@ def test_infinite_features_are_refused() -> None:
         ranking.intra_list_diversity(recs, **roles)
     with pytest.raises(InvalidOperationError, match="`features` holds an infinite value"):
         ranking.intra_list_diversity(recs.lazy(), **roles).collect()
+
+
+def test_items_are_named_if_they_are_missing() -> None:
+    recs = pl.DataFrame({"user": [1, 1], "item": [7, 8], "x": [0.5, 1.0]})
+    with pytest.raises(TypeError, match="`intra_list_diversity` needs the role `item`"):
+        ranking.intra_list_diversity(recs, items=recs, user="user", features=["x"])

@@ -543,3 +543,10 @@ def test_metrics_that_share_an_ideal_are_asked_in_one_call() -> None:
     found = pf.evaluate(recs, metrics, actual=actual, k=2, **roles)
     alone = ranking.ndcg(recs, actual, k=2, **roles)
     assert found.row(0) == pytest.approx((alone,) * len(names), rel=1e-12)
+
+
+def test_dropped_repeats_keep_the_first_rank() -> None:
+    recs = pl.DataFrame({"user": [1, 1, 1], "item": [8, 7, 8], "rank": [3, 2, 5]})
+    actual = pl.DataFrame({"user": [1], "item": [8]})
+    roles = {"user": "user", "item": "item", "rank": "rank"}
+    assert ranking.mrr(recs, actual, **roles, repeats="drop") == pytest.approx(1 / 3)
