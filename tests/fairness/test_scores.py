@@ -489,3 +489,10 @@ def test_the_bound_of_the_average_precision_counts_a_single_negative(weight: flo
     worst = df.with_columns(p=pl.Series([0.9, 0.8, 0.7, 0.6, 0.5, 0.4]))
     exact = fairness.average_precision(worst, score="p", label="y", weight="w", bins=None)
     assert middle - found <= exact < middle
+
+
+def test_calibration_leaves_out_rows_without_a_score_or_a_label() -> None:
+    rows = pl.DataFrame({"s": [0.1, 0.9, None, 0.4], "y": [0, 1, 1, None]})
+    found = fairness.calibration(rows, score="s", label="y", calibration_bins=2)
+    assert found["n"].to_list() == [1, 1]
+    assert found["positive_rate"].to_list() == [0.0, 1.0]
