@@ -56,7 +56,7 @@ def read(
 def beside(
     parts: Sequence[pl.LazyFrame], keys: Sequence[str], how: Literal["left", "full"]
 ) -> pl.LazyFrame:
-    """Put the columns of several frames with the same keys into one."""
+    """Join the columns of several frames with the same keys."""
     if len(parts) > 1 and not keys:
         return pl.concat(parts, how="horizontal")
     return functools.reduce(

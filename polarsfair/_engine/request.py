@@ -50,7 +50,7 @@ class Served(NamedTuple):
 
 
 def tables_for(metrics: Sequence[Metric], *, lists_split: bool = False) -> list[Served]:
-    """Put metrics together by the table that serves them, in the order of the call.
+    """Group metrics by the table that serves them, in the order of the call.
 
     A table holds one value of an option that is `Tally.single`. If the group splits lists, metrics
     that read it have a table apart from those that do not: their lists are other ones.
@@ -148,7 +148,7 @@ def shared_tally(metrics: Sequence[Metric]) -> Tally:
 def tables_of(
     tables: Mapping[Any, object], metrics: Sequence[Metric], options: Mapping[str, Any]
 ) -> list[Served]:
-    """Put metrics together by the stored table that serves them, in the order of the tables."""
+    """Group metrics by the stored table that serves them, in the order of the tables."""
     for tally in tables:
         if not isinstance(tally, Tally):
             msg = (

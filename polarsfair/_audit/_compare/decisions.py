@@ -354,7 +354,7 @@ def _p_values(columns: pl.Series) -> pl.Series:
 
 
 def _side_by_side(values: pl.LazyFrame, metric: Metric, keys: Sequence[str]) -> pl.LazyFrame:
-    """Put the values of both models into one line."""
+    """Return the values of both models in one line."""
     value = exactly(metric.name)
     both = {
         "value": value.filter(pl.col(MODEL) == 0).first(),
