@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from polarsfair._engine.slices import shown_n
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
     from polarsfair._engine.metric import Metric
 
@@ -27,11 +27,12 @@ def split(rows: pl.DataFrame, metrics: Sequence[Metric]) -> tuple[pl.DataFrame, 
     averaged = [metric for metric in metrics if AVERAGED in metric.option_names]
     counts = rows.select(shown_n(metric.name) for metric in averaged)
     values = rows.drop(shown_n(metric.name) for metric in metrics)
-    if all(len(set(line)) == 1 for line in counts.iter_rows()):
+    first, *others = (pl.col(name) for name in counts.columns)
+    if counts.select(pl.all_horizontal(first.eq_missing(one) for one in others).all()).item():
         return values, None
     # With several k there is a line of the same users for each.
-    first = rows["k"].eq_missing(rows["k"][0]) if "k" in values.columns else None
-    shown = counts if first is None else counts.filter(first)
+    at_first_k = rows["k"].eq_missing(rows["k"][0]) if "k" in values.columns else None
+    shown = counts if at_first_k is None else counts.filter(at_first_k)
     sums = zip(averaged, shown.sum().row(0), strict=True)
     listed = ", ".join(f"{metric.name} {count:,}" for metric, count in sums)
     return values, (
