@@ -109,7 +109,9 @@ def plain(name: str, values: list[Value], dtype: str) -> list[pl.Series]:
         return [column.cast(pl.Float64).fill_nan(None), *order]
     if column.dtype.is_temporal():
         return [column.to_physical().cast(pl.Float64)]
-    return [_of(pl.String, _text)(values)]
+    # A feature may be an array, which is its members; in other roles it is refused, as text is.
+    members = [column.arr.get(0).cast(pl.Float64)] if dtype == "Array" else []
+    return [_of(pl.String, _text)(values), *members]
 
 
 def _plain_keys(values: list[Value], dtype: str) -> list[pl.Series]:
