@@ -188,7 +188,17 @@ def check_not_swapped(
 def _lacking(frame: pl.LazyFrame, column: pl.Expr) -> list[str]:
     """List the columns that an expression reads and the frame does not have."""
     have = frame.collect_schema()
-    return [root for root in column.meta.root_names() if root not in have]
+    return [root for root in _roots(column) if root not in have]
+
+
+def _roots(column: pl.Expr) -> list[str]:
+    """List the columns that an expression reads.
+
+    A name that Polars would take for a pattern is a selector, which has no root but its name.
+    """
+    roots = column.meta.root_names()
+    selects = not roots and column.meta.has_multiple_outputs()
+    return [column.meta.output_name()] if selects else roots
 
 
 # --- slices and parts of the group --------------------------------------------------------------
@@ -212,7 +222,7 @@ def key_columns(
 def _owners_of(frames: Mapping[str, pl.LazyFrame], column: pl.Expr, keyword: str) -> list[str]:
     """List the frames that have every column which an expression reads."""
     have = {name: frame.collect_schema().names() for name, frame in frames.items()}
-    roots = column.meta.root_names()
+    roots = _roots(column)
     owners = [name for name, names in have.items() if all(root in names for root in roots)]
     if not owners:
         check_anywhere(frames.values(), {keyword: column})

@@ -532,3 +532,17 @@ def test_sessions_and_nested_lists_in_a_call_of_several_tables(*, lazy: bool) ->
         found = pf.evaluate(given, metrics, actual=actual, **roles)
         equal(found.collect() if lazy else found, wanted)
     assert "ndcg_n" in wanted.columns
+
+
+@pytest.mark.parametrize("name", ["^x$", "*"])
+@pytest.mark.parametrize("role", ["by", "group"])
+def test_a_column_of_one_frame_may_be_called_like_a_pattern(name: str, role: str) -> None:
+    """A name that Polars takes for a pattern is looked for in the frames like any other."""
+    recs = pl.DataFrame({"u": [1, 1, 2], "i": [1, 2, 3], "s": [1, 2, 3], "plain": ["a", "b", "b"]})
+    actual = pl.DataFrame({"u": [1, 2], "i": [2, 3]})
+    roles: dict[str, Any] = {"user": "u", "item": "i", "score": "s", "k": 2}
+    metric = ranking.recall if role == "by" else pf.difference(ranking.recall)
+    wanted = pf.evaluate(recs, metric, actual=actual, **roles, **{role: "plain"})
+    named = recs.rename({"plain": name})
+    found = pf.evaluate(named, metric, actual=actual, **roles, **{role: name})
+    assert found.rows() == wanted.rows()
