@@ -250,8 +250,8 @@ def requests(draw: st.DrawFn) -> Request:
     words = draw(
         st.lists(st.sampled_from(NAMES), unique=True, min_size=len(hostile), max_size=len(hostile))
     )
-    taken = COLUMNS - {*hostile}
-    names = {c: w for c, w in zip(hostile, words, strict=True) if w not in taken}
+    # A column whose own word is taken keeps its name, so no other may have it.
+    names = {c: w for c, w in zip(hostile, words, strict=True) if w not in COLUMNS}
     refs: list[dict[str, Any]] = [{}]
     if "ref" in METRICS[name].option_names and SAMPLES[METRICS[name].tally.name].refs:
         refs += [{"ref": pf.OVERALL}, {"ref": pf.REST}]
