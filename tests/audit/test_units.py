@@ -145,3 +145,10 @@ def test_groups_that_share_units_vary_together() -> None:
     gap = found.filter(pl.col("scope") == "gap").row(0, named=True)
     lowest = min(women["difference_low"], -women["difference_high"])
     assert gap["difference_low"] == pytest.approx(lowest, rel=1e-9)
+
+
+def test_an_empty_frame_has_no_units() -> None:
+    rows = pl.DataFrame(schema={"g": pl.String, "p": pl.Int64, "h": pl.Int64})
+    found = pf.audit(rows, group="g", pred="p", unit="h")
+    assert found["status"].cast(pl.String).to_list() == ["undefined"] * found.height
+    assert found["value"].null_count() == found.height > 0

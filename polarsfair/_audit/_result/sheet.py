@@ -111,12 +111,13 @@ class Sheet:
         if name not in self.lines.columns or not many:
             return nothing
         pairs = self.lines.select(LINE, OTHERS, name).drop_nulls(OTHERS).explode(OTHERS, name)
-        place = np.zeros(many, dtype=np.int64)
-        place[self.lines[LINE].to_numpy()] = np.arange(many)
+        # Everyone of no rows is a line that no unit has, and has no number.
+        numbers, place = self.lines[LINE], np.zeros(many, dtype=np.int64)
+        place[numbers.drop_nulls().cast(pl.Int64).to_numpy()] = numbers.is_not_null().arg_true()
+        if not pairs.height:
+            return nothing
         key = place[pairs[LINE].to_numpy()] * many + place[pairs[OTHERS].to_numpy()]
         order, wanted = np.argsort(key), own * many + other
-        if not len(key):
-            return nothing
         at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
         shared = np.where(key[order][at] == wanted, pairs[name].to_numpy()[order][at], 0.0)
         # Without the factor of units less one, which cancels.
